@@ -1,0 +1,73 @@
+package subjects
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// maxConsumers is what a stream of ours admits. Readers use none; the number is
+// for operators' tools, and explicit because a server's own default has changed.
+const maxConsumers = 10_000
+
+// RunsConfig is the configuration of one partition's log.
+func RunsConfig(partition, replicas int) jetstream.StreamConfig {
+	p := strconv.Itoa(partition)
+	return jetstream.StreamConfig{
+		Name:              RunsStream(partition),
+		Description:       "Rejoin: the records of the runs in partition " + p,
+		Subjects:          []string{"rejoin.run." + p + ".*"},
+		Storage:           jetstream.FileStorage,
+		Replicas:          replicas,
+		Retention:         jetstream.LimitsPolicy,
+		Discard:           jetstream.DiscardOld,
+		MaxMsgsPerSubject: MaxRecordsPerRun,
+		MaxAge:            LogMaxAge,
+		MaxConsumers:      maxConsumers,
+		AllowDirect:       true,
+		RePublish: &jetstream.RePublish{
+			Source:      "rejoin.run." + p + ".>",
+			Destination: "rejoin.live." + p + ".>",
+		},
+	}
+}
+
+// BucketConfig is the configuration of the stream behind the main bucket:
+// pointers, runs' entries and segments. It is an ordinary key-value bucket, so
+// operators' tools read it.
+func BucketConfig(replicas int) jetstream.StreamConfig {
+	c := bucket(Bucket, replicas)
+	c.Description = "Rejoin: pointers, runs and segments"
+	c.Storage = jetstream.FileStorage
+	c.RePublish = &jetstream.RePublish{Source: bucketPrefix + "chat.>", Destination: pointerPrefix + ">"}
+	return c
+}
+
+// LeaseConfig is the configuration of the stream behind the lease bucket. Leases
+// live in memory: they are worth nothing after a restart of the broker, when
+// every producer renews and every janitor waits a whole lease anew.
+func LeaseConfig(replicas int) jetstream.StreamConfig {
+	c := bucket(LeaseBucket, replicas)
+	c.Description = "Rejoin: which producer processes are alive"
+	c.Storage = jetstream.MemoryStorage
+	return c
+}
+
+func bucket(name string, replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:                   "KV_" + name,
+		Subjects:               []string{"$KV." + name + ".>"},
+		Replicas:               replicas,
+		Retention:              jetstream.LimitsPolicy,
+		Discard:                jetstream.DiscardNew,
+		MaxMsgsPerSubject:      1,
+		MaxConsumers:           maxConsumers,
+		AllowRollup:            true,
+		DenyDelete:             true,
+		AllowDirect:            true,
+		AllowMsgTTL:            true,
+		SubjectDeleteMarkerTTL: MarkerTTL,
+		Duplicates:             2 * time.Minute,
+	}
+}

@@ -1,0 +1,107 @@
+package subjects
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// The buckets and the streams behind them.
+const (
+	Bucket            = "rejoin"
+	BucketStream      = "KV_" + Bucket
+	LeaseBucket       = "rejoin_leases"
+	LeaseBucketStream = "KV_" + LeaseBucket
+
+	bucketPrefix  = "$KV." + Bucket + "."
+	leasePrefix   = "$KV." + LeaseBucket + "."
+	pointerPrefix = "rejoin.pointer."
+)
+
+// RunsStream is the stream that logs the runs of one partition.
+func RunsStream(partition int) string { return "RUNS_" + strconv.Itoa(partition) }
+
+// RunSubject is where a run's records are published and kept.
+func RunSubject(id RunID) string {
+	return "rejoin.run." + strconv.Itoa(id.Partition()) + "." + string(id)
+}
+
+// LiveSubject is where the broker republishes a run's records once stored.
+func LiveSubject(id RunID) string {
+	return "rejoin.live." + strconv.Itoa(id.Partition()) + "." + string(id)
+}
+
+// RunOfSubject is the inverse of RunSubject; the error wraps ErrRunID.
+func RunOfSubject(subject string) (RunID, error) {
+	i := strings.LastIndexByte(subject, '.')
+	return ParseRunID(subject[i+1:])
+}
+
+// PointerKey is the key of a chat's pointer. The error is Token's.
+func PointerKey(tenant, chat string) (string, error) {
+	t, err := Token(tenant)
+	if err != nil {
+		return "", fmt.Errorf("tenant: %w", err)
+	}
+	c, err := Token(chat)
+	if err != nil {
+		return "", fmt.Errorf("chat_id: %w", err)
+	}
+	return "chat." + t + "." + c, nil
+}
+
+// RunKey is the key of a run's entry.
+func RunKey(id RunID) string { return "run." + string(id) }
+
+// SegmentKey is the key of a run's nth segment, counted from 0.
+func SegmentKey(id RunID, n int) string {
+	return "seg." + string(id) + "." + strconv.Itoa(n)
+}
+
+// SegmentPartKey is the key of the ith further part (from 1) of a segment that is
+// larger than one message. It carries the writer, so that two writers of the same
+// segment never mix their parts.
+func SegmentPartKey(id RunID, n int, writer string, i int) string {
+	return SegmentKey(id, n) + "." + writer + "." + strconv.Itoa(i)
+}
+
+// KeySubject is the subject under which the bucket keeps a key.
+func KeySubject(key string) string { return bucketPrefix + key }
+
+// RunKeysSubject matches every run's entry, and nothing else.
+const RunKeysSubject = bucketPrefix + "run.*"
+
+// PointerKeysSubject matches every pointer.
+const PointerKeysSubject = bucketPrefix + "chat.*.*"
+
+// SegmentKeysSubject matches the segments of all runs.
+const SegmentKeysSubject = bucketPrefix + "seg.>"
+
+// SegmentsSubject matches the segments of one run and their parts.
+func SegmentsSubject(id RunID) string { return bucketPrefix + "seg." + string(id) + ".>" }
+
+// RunOfSegmentSubject gives the run whose segment or part a subject names; the
+// error wraps ErrRunID.
+func RunOfSegmentSubject(subject string) (RunID, error) {
+	rest, ok := strings.CutPrefix(subject, bucketPrefix+"seg.")
+	id, _, dot := strings.Cut(rest, ".")
+	if !ok || !dot {
+		return "", ErrRunID
+	}
+	return ParseRunID(id)
+}
+
+// PointerSubject is where the broker republishes changes of a pointer, so that
+// whoever waits for a chat's next run subscribes to that one chat.
+func PointerSubject(pointerKey string) string {
+	return pointerPrefix + strings.TrimPrefix(pointerKey, "chat.")
+}
+
+// LeaseSubject is the subject of a producer's lease.
+func LeaseSubject(producer string) string { return leasePrefix + producer }
+
+// LeaseKeysSubject matches every lease.
+const LeaseKeysSubject = leasePrefix + "*"
+
+// ProducerOfLease is the inverse of LeaseSubject.
+func ProducerOfLease(subject string) string { return strings.TrimPrefix(subject, leasePrefix) }
