@@ -1,0 +1,28 @@
+// Package runs is what producers, relays and janitors know about runs in common:
+// their log, their entries, the pointers and leases, and how a run that nobody
+// will finish is ended.
+//
+//	store.go     the store: a connection, the partitions, provisioning
+//	nats.go      reads at the stream's leader, compare-and-set writes, error kinds
+//	log.go       a run's log: the last record, appending with a fence, settling lost acks
+//	page.go      reading the log and the segments forward, in bounded pages
+//	entry.go     a run's entry: who writes it, where its segments end, its end
+//	pointer.go   a chat's pointer: moving it, and waiting for it to move
+//	segment.go   segments: stored once, read in order
+//	lease.go     a producer process's claim to be alive
+//	end.go       ending a run that is not one's own
+//	janitor.go   the sweep: abandoned and superseded runs get their end
+//	evict.go     the sweep: ended runs leave, and what belongs to no run is tidied
+//
+// # Ordering and consistency
+//
+// Every decision is read from the leader of a stream and made by compare-and-set
+// on the message it was read from. Only Page and Segments may be answered by a
+// replica: what they return carries dense seqs, so a caller sees by itself when a
+// replica lags. A run's entry is created before its chat's pointer names it and
+// outlives its log and its segments, because the fence "subject must be empty"
+// opens again once a log is purged.
+//
+// Nothing here holds a lock across a call to the broker, and no method blocks
+// another. All of Store is safe for concurrent use.
+package runs

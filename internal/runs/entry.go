@@ -1,0 +1,176 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// State is what a run is doing, as its entry says.
+type State string
+
+// The states an entry can be in.
+const (
+	StateRunning   State = "running"
+	StateFinishing State = "finishing" // every event is stored, the application is saving
+	StateEnded     State = "ended"
+)
+
+// Mark is a place where replay may start: the record at StreamSeq holds Seq as its
+// last event.
+type Mark struct {
+	Seq       uint64 `json:"seq"`
+	StreamSeq uint64 `json:"stream_seq"`
+}
+
+// An entry keeps marks at least markEvents apart and at most maxMarks of them, so
+// that they span more than the replay window and the entry stays small. A replay
+// reads at most markEvents, or one segment, more than it needs.
+const (
+	markEvents = 128
+	maxMarks   = 48
+)
+
+// Entry is what the bucket knows of one run. Its writer changes it at checkpoints
+// and at the end; whoever ends an orphaned run changes it too.
+type Entry struct {
+	RunID          subjects.RunID `json:"run_id"`
+	Tenant         string         `json:"tenant,omitempty"`
+	ChatID         string         `json:"chat_id"`
+	Owner          string         `json:"owner,omitempty"`
+	Kind           string         `json:"kind,omitempty"` // the turn's kind; "" means send
+	Generation     uint64         `json:"generation"`     // place in the chat: higher is newer
+	State          State          `json:"state"`
+	Producer       string         `json:"producer"`         // the lease that keeps the run alive
+	Writer         string         `json:"writer"`           // who may write the log
+	FirstStreamSeq uint64         `json:"first_stream_seq"` // the start record
+	Marks          []Mark         `json:"marks,omitempty"`  // oldest first
+	Segments       int            `json:"segments"`         // how many are stored; more may be
+	Seq            uint64         `json:"seq"`              // newest seq at the last checkpoint or the end
+	StartedAt      time.Time      `json:"started_at"`
+	EndedAt        time.Time      `json:"ended_at,omitzero"`
+	End            *subjects.End  `json:"end,omitempty"`
+
+	revision uint64
+}
+
+// AddMark notes a place where replay may start. Seqs must not fall.
+func (e *Entry) AddMark(m Mark) {
+	if n := len(e.Marks); n > 0 && m.Seq < e.Marks[n-1].Seq+markEvents {
+		return
+	}
+	e.Marks = append(e.Marks, m)
+	if extra := len(e.Marks) - maxMarks; extra > 0 {
+		e.Marks = append(e.Marks[:0:0], e.Marks[extra:]...)
+	}
+}
+
+// ReplayFrom is the stream sequence at which to start reading for the events after
+// afterSeq: that of the newest mark at or before it, else the run's first record.
+func (e *Entry) ReplayFrom(afterSeq uint64) uint64 {
+	from := e.FirstStreamSeq
+	for _, m := range e.Marks {
+		if m.Seq > afterSeq {
+			break
+		}
+		from = m.StreamSeq
+	}
+	return from
+}
+
+// Active says whether the run has no end yet.
+func (e *Entry) Active() bool { return e.End == nil }
+
+// Entry reads a run's entry at the leader; ErrNotFound where there is none.
+func (s *Store) Entry(ctx context.Context, id subjects.RunID) (*Entry, error) {
+	m, err := s.value(ctx, subjects.KeySubject(subjects.RunKey(id)))
+	if err != nil {
+		return nil, err
+	}
+	return parseEntry(m)
+}
+
+func parseEntry(m message) (*Entry, error) {
+	e := &Entry{revision: m.seq}
+	if err := json.Unmarshal(m.data, e); err != nil {
+		return nil, fmt.Errorf("entry at %s: %w", m.subject, err)
+	}
+	return e, nil
+}
+
+// CreateEntry stores a new run's entry; ErrConflict where one exists.
+func (s *Store) CreateEntry(ctx context.Context, e *Entry) error {
+	e.revision = 0
+	return s.UpdateEntry(ctx, e)
+}
+
+// UpdateEntry replaces the entry that e was read from. ErrConflict says that it was
+// changed since: read again and decide again. An unknown outcome is settled first.
+func (s *Store) UpdateEntry(ctx context.Context, e *Entry) error {
+	value, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	e.revision, err = s.settleKey(ctx, subjects.KeySubject(subjects.RunKey(e.RunID)), value, e.revision)
+	return err
+}
+
+// ChangeEntry reads a run's entry, applies change and stores it, again and again
+// until nobody came in between. change returning an error ends it with that error.
+func (s *Store) ChangeEntry(ctx context.Context, id subjects.RunID, change func(*Entry) error) (*Entry, error) {
+	for {
+		e, err := s.Entry(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := change(e); err != nil {
+			return e, err
+		}
+		err = s.UpdateEntry(ctx, e)
+		if !errors.Is(err, ErrConflict) {
+			return e, err
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// value reads a key at the leader; a deleted one is ErrNotFound.
+func (s *Store) value(ctx context.Context, subject string) (message, error) {
+	m, err := s.lastOf(ctx, subjects.BucketStream, subject)
+	if err == nil && m.deleted() {
+		err = ErrNotFound
+	}
+	return m, err
+}
+
+// settleKey stores value over the revision expect and settles an unknown outcome:
+// the same bytes found at the leader are ours.
+func (s *Store) settleKey(ctx context.Context, subject string, value []byte, expect uint64) (uint64, error) {
+	wait := firstRetry
+	for {
+		revision, err := s.putKey(ctx, subject, value, expect, 0)
+		if err == nil || hopeless(err) {
+			return revision, err
+		}
+		m, readErr := s.lastOf(ctx, subjects.BucketStream, subject)
+		switch {
+		case readErr == nil && m.seq != expect && !m.deleted() && string(m.data) == string(value):
+			return m.seq, nil
+		case readErr == nil && m.seq != expect,
+			errors.Is(readErr, ErrNotFound) && expect != 0:
+			return expect, ErrConflict
+		}
+		select {
+		case <-ctx.Done():
+			return expect, fmt.Errorf("%s not known to be stored: %w (last: %w)", subject, ctx.Err(), err)
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, longestRetry)
+	}
+}

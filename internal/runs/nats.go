@@ -1,0 +1,147 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// attemptTimeout bounds one question to the broker. A leader's election takes up
+// to 8 s; asking again meanwhile is cheap and what is asked twice is settled.
+const attemptTimeout = 3 * time.Second
+
+// kvOperation is the header that tells a deleted key's marker from a value.
+const kvOperation = "KV-Operation"
+
+// Error codes of the JetStream API that decisions hang on.
+const (
+	codeNoMessage         = 10037
+	codeStreamNotFound    = 10059
+	codeWrongLastSeq      = 10071
+	codeWrongLastSeqConst = 10164 // the same, and on replicated streams sometimes nothing at all
+)
+
+// message is one stored message.
+type message struct {
+	subject string
+	seq     uint64
+	header  nats.Header
+	data    []byte
+	time    time.Time
+}
+
+// deleted says whether the message is the marker of a deleted key.
+func (m *message) deleted() bool {
+	op := m.header.Get(kvOperation)
+	return op != "" || m.header.Get(jetstream.MarkerReasonHeader) != ""
+}
+
+// lastOf reads a subject's last message at the stream's leader, never at a
+// replica. It returns ErrNotFound or ErrLogLost (no such stream), or what kept the
+// broker from answering.
+func (s *Store) lastOf(ctx context.Context, stream, subject string) (message, error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	ask, err := json.Marshal(map[string]string{"last_by_subj": subject})
+	if err != nil {
+		return message{}, err
+	}
+	reply, err := s.nc.RequestWithContext(ctx, s.api+"STREAM.MSG.GET."+stream, ask)
+	if err != nil {
+		return message{}, fmt.Errorf("asking the leader of %s: %w", stream, err)
+	}
+	var answer struct {
+		Error   *jetstream.APIError `json:"error"`
+		Message struct {
+			Subject string    `json:"subject"`
+			Seq     uint64    `json:"seq"`
+			Header  []byte    `json:"hdrs"`
+			Data    []byte    `json:"data"`
+			Time    time.Time `json:"time"`
+		} `json:"message"`
+	}
+	if err := json.Unmarshal(reply.Data, &answer); err != nil {
+		return message{}, fmt.Errorf("answer of the leader of %s: %w", stream, err)
+	}
+	if e := answer.Error; e != nil {
+		switch e.ErrorCode {
+		case codeNoMessage:
+			return message{}, ErrNotFound
+		case codeStreamNotFound:
+			return message{}, fmt.Errorf("%w: stream %s does not exist", ErrLogLost, stream)
+		}
+		return message{}, fmt.Errorf("asking the leader of %s: %w", stream, e)
+	}
+	m := message{subject: answer.Message.Subject, seq: answer.Message.Seq, data: answer.Message.Data, time: answer.Message.Time}
+	if len(answer.Message.Header) > 0 {
+		if m.header, err = nats.DecodeHeadersMsg(answer.Message.Header); err != nil {
+			return message{}, fmt.Errorf("header of message %d in %s: %w", m.seq, stream, err)
+		}
+	}
+	return m, nil
+}
+
+// put publishes m and returns its stream sequence. Where expect is not nil the
+// subject's last message must have that sequence (0: none); ErrConflict says that
+// it has not, or that the broker could not tell. After any other error it is
+// unknown whether m was stored.
+func (s *Store) put(ctx context.Context, m *nats.Msg, expect *uint64) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	opts := []jetstream.PublishOpt{jetstream.WithRetryAttempts(0)}
+	if expect != nil {
+		opts = append(opts, jetstream.WithExpectLastSequencePerSubject(*expect))
+	}
+	ack, err := s.js.PublishMsg(ctx, m, opts...)
+	if err == nil {
+		return ack.Sequence, nil
+	}
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		switch api.ErrorCode {
+		case codeWrongLastSeq, codeWrongLastSeqConst:
+			return 0, ErrConflict
+		}
+	}
+	return 0, fmt.Errorf("storing on %s: %w", m.Subject, err)
+}
+
+// putKey stores a value of a bucket by compare-and-set: expect is the revision it
+// replaces, 0 for a new key. A ttl of 0 means for ever.
+func (s *Store) putKey(ctx context.Context, subject string, value []byte, expect uint64, ttl time.Duration) (uint64, error) {
+	m := &nats.Msg{Subject: subject, Data: value}
+	if ttl > 0 {
+		m.Header = nats.Header{jetstream.MsgTTLHeader: {ttl.String()}}
+	}
+	return s.put(ctx, m, &expect)
+}
+
+// deleteKey replaces a value by a marker that goes away by itself.
+func (s *Store) deleteKey(ctx context.Context, subject string, expect uint64, markerTTL time.Duration) error {
+	m := &nats.Msg{Subject: subject, Header: nats.Header{
+		kvOperation:            {"PURGE"},
+		jetstream.MsgRollup:    {jetstream.MsgRollupSubject},
+		jetstream.MsgTTLHeader: {markerTTL.String()},
+	}}
+	_, err := s.put(ctx, m, &expect)
+	return err
+}
+
+// purge removes every message on a subject, wildcards included.
+func (s *Store) purge(ctx context.Context, stream, subject string) error {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	st, err := s.js.Stream(ctx, stream)
+	if err == nil {
+		err = st.Purge(ctx, jetstream.WithPurgeSubject(subject))
+	}
+	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("purging %s: %w", subject, err)
+	}
+	return nil
+}
