@@ -1,0 +1,146 @@
+package agui
+
+import "slices"
+
+// Fold turns a sequence of events into the shortest one that reduces to the
+// same state, as lines of NDJSON. B is merged into A when all of this holds:
+//
+//   - they are directly adjacent and of the same type, one of
+//     TEXT_MESSAGE_CONTENT, REASONING_MESSAGE_CONTENT,
+//     THINKING_TEXT_MESSAGE_CONTENT and TOOL_CALL_ARGS;
+//   - every field but delta and timestamp is byte-equal, so that a field nobody
+//     here knows either matches or keeps them apart; either may lack the
+//     timestamp;
+//   - the delta is a string in both, no key occurs twice or is escaped, and
+//     there are at most 32 fields;
+//   - the merged delta is no longer than [MaxDelta].
+//
+// The merged event is A with the deltas joined as written: a character may be
+// split between two deltas, as two halves of a surrogate pair, and would not
+// survive being decoded. Empty deltas merge too. Everything else is kept in its
+// place, byte for byte.
+//
+// The zero Fold is empty and ready. What it costs is linear in the bytes added,
+// and it holds no more than the folded bytes and one event's fields. It is not
+// safe for concurrent use.
+type Fold struct {
+	done  arena // all that is settled; see close for the last event
+	count int
+
+	// While open, the last event may still grow. done ends within its delta, and
+	// first is that event with the body of its delta left out; what follows the
+	// delta is first.Raw[rest:].
+	open  bool
+	first Event
+	rest  int
+	delta int // bytes of delta so far
+}
+
+// Add appends an event that Scan has made. It copies what it needs, so that the
+// event and its bytes may be used again at once. It panics on the zero Event.
+func (f *Fold) Add(e *Event) {
+	if len(e.Raw) == 0 {
+		panic("agui: Add of an event that was not scanned")
+	}
+	if f.open && e.mergeable && differsOnly(&f.first, e) {
+		if body := e.Delta(); f.delta+len(body) <= MaxDelta {
+			f.done.write(body)
+			f.delta += len(body)
+			return
+		}
+	}
+	f.close()
+	if f.count > 0 {
+		f.done.write(newline)
+	}
+	f.count++
+	if !e.mergeable {
+		f.done.write(e.Raw)
+		return
+	}
+	f.done.write(e.Raw[:e.deltaBody().to])
+	f.begin(e)
+}
+
+// AddLines scans and adds each line of NDJSON. On an error it has added the n
+// events before the offending line.
+func (f *Fold) AddLines(ndjson []byte) (n int, err error) {
+	var e Event
+	for line := range Lines(ndjson) {
+		if err := Scan(line, &e); err != nil {
+			return n, err
+		}
+		f.Add(&e)
+		n++
+	}
+	return n, nil
+}
+
+// Count is the number of events so far, merged ones counted once.
+func (f *Fold) Count() int { return f.count }
+
+// Len is the size of the NDJSON in bytes, as AppendTo would append it.
+func (f *Fold) Len() int { return f.done.size + len(f.tail()) }
+
+// AppendTo appends the events to dst, joined by line breaks, with none at the
+// end. The fold goes on as if nothing had been read.
+func (f *Fold) AppendTo(dst []byte) []byte {
+	dst = slices.Grow(dst, f.Len())
+	return append(f.done.appendTo(dst), f.tail()...)
+}
+
+// Cut returns what AppendTo would and empties the fold. Nothing is merged
+// across a cut. It returns nil when there is nothing.
+func (f *Fold) Cut() []byte {
+	if f.count == 0 {
+		return nil
+	}
+	out := f.AppendTo(nil)
+	f.Reset()
+	return out
+}
+
+// Reset empties the fold and lets go of its memory.
+func (f *Fold) Reset() {
+	f.done, f.count, f.open = arena{}, 0, false
+	f.first.clear()
+}
+
+var newline = []byte{'\n'}
+
+// tail is what the last event still lacks in done.
+func (f *Fold) tail() []byte {
+	if !f.open {
+		return nil
+	}
+	return f.first.Raw[f.rest:]
+}
+
+func (f *Fold) close() {
+	f.done.write(f.tail())
+	f.open = false
+}
+
+// begin keeps of e what later events are compared with: all but its delta.
+func (f *Fold) begin(e *Event) {
+	body := e.deltaBody()
+	cut := body.to - body.from
+	a := &f.first
+	a.Raw = append(append(a.Raw[:0], e.Raw[:body.from]...), e.Raw[body.to:]...)
+	a.Type, a.mergeable = e.Type, true
+	a.delta, a.timestamp, a.n = e.delta, e.timestamp, e.n
+	for i, m := range e.fields[:e.n] {
+		if m.key.from > body.from {
+			m.key.from -= cut
+			m.key.to -= cut
+		}
+		if m.value.from >= body.from {
+			m.value.from -= cut
+		}
+		if m.value.to > body.from {
+			m.value.to -= cut
+		}
+		a.fields[i] = m
+	}
+	f.open, f.rest, f.delta = true, int(body.from), int(cut)
+}
