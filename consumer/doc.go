@@ -1,0 +1,2 @@
+// Package consumer reads runs.
+package consumer
