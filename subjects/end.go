@@ -1,6 +1,7 @@
 package subjects
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -40,4 +41,13 @@ type End struct {
 	Superseded bool   `json:"superseded"` // a newer run took the chat
 	Reason     Reason `json:"reason"`
 	NextRunID  RunID  `json:"next_run_id,omitempty"` // the newer run, where known
+}
+
+// EndRecord makes the last record of a run whose newest event is last.
+func EndRecord(end End, last uint64, writer string) Record {
+	body, err := json.Marshal(end)
+	if err != nil {
+		panic(err) // a struct of strings and booleans always marshals
+	}
+	return Record{Kind: KindEnd, Last: last, Writer: writer, Body: body}
 }

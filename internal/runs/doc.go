@@ -10,6 +10,7 @@
 //	pointer.go   a chat's pointer: moving it, and waiting for it to move
 //	segment.go   segments: stored once, read in order
 //	lease.go     a producer process's claim to be alive
+//	reconnect.go telling waiters that the connection is back
 //	end.go       ending a run that is not one's own
 //	janitor.go   the sweep: abandoned and superseded runs get their end
 //	evict.go     the sweep: ended runs leave, and what belongs to no run is tidied

@@ -29,7 +29,7 @@ func (s *Store) Page(ctx context.Context, id subjects.RunID, from uint64) ([]Sto
 		return nil, fmt.Errorf("run %.60q: %w", id, ErrNotFound)
 	}
 	ask := directGet{Seq: max(from, 1), NextFor: subjects.RunSubject(id), Batch: pageRecords, MaxBytes: pageBytes}
-	messages, err := s.direct(ctx, subjects.RunsStream(id.Partition()), ask)
+	messages, _, err := s.direct(ctx, subjects.RunsStream(id.Partition()), ask)
 	if err != nil {
 		return nil, err
 	}
@@ -56,39 +56,41 @@ type directGet struct {
 // direct asks once and gathers the answers until the broker says that it has sent
 // all. It uses no consumer: nothing is created on the broker, nothing has to be
 // deleted, and a storm of readers asks nothing of a cluster's meta leader.
-func (s *Store) direct(ctx context.Context, stream string, ask directGet) ([]message, error) {
+//
+// More says that the broker stopped early, at MaxBytes or Batch.
+func (s *Store) direct(ctx context.Context, stream string, ask directGet) (all []message, more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	body, err := json.Marshal(ask)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	answers := make(chan *nats.Msg, max(ask.Batch, len(ask.Multi))+1)
 	inbox := s.nc.NewInbox()
 	sub, err := s.nc.ChanSubscribe(inbox, answers)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", stream, err)
+		return nil, false, fmt.Errorf("reading %s: %w", stream, err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	if err := s.nc.PublishRequest(s.api+"DIRECT.GET."+stream, inbox, body); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", stream, err)
+		return nil, false, fmt.Errorf("reading %s: %w", stream, err)
 	}
-	var all []message
 	for {
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("reading %s: %w", stream, context.Cause(ctx))
+			return nil, false, fmt.Errorf("reading %s: %w", stream, context.Cause(ctx))
 		case m := <-answers:
 			last, err := endOfAnswers(m)
 			if err != nil {
-				return nil, fmt.Errorf("reading %s: %w", stream, err)
+				return nil, false, fmt.Errorf("reading %s: %w", stream, err)
 			}
 			if last {
-				return all, nil
+				pending := m.Header.Get("Nats-Num-Pending")
+				return all, pending != "" && pending != "0", nil
 			}
 			got, err := directMessage(m)
 			if err != nil {
-				return nil, fmt.Errorf("reading %s: %w", stream, err)
+				return nil, false, fmt.Errorf("reading %s: %w", stream, err)
 			}
 			all = append(all, got)
 		}
@@ -121,4 +123,26 @@ func directMessage(m *nats.Msg) (message, error) {
 	}
 	got.time, err = time.Parse(time.RFC3339Nano, m.Header.Get("Nats-Time-Stamp"))
 	return got, err
+}
+
+// eachKey calls f with the newest value of every key that matches a subject, markers
+// of deleted keys left out, in pages. A key that changes meanwhile may come twice
+// but is never missed, since a change moves it behind all others.
+func (s *Store) eachKey(ctx context.Context, stream, subject string, f func(message)) error {
+	ask := directGet{Seq: 1, NextFor: subject, Batch: pageRecords, MaxBytes: pageBytes}
+	for {
+		page, more, err := s.direct(ctx, stream, ask)
+		if err != nil {
+			return err
+		}
+		for _, m := range page {
+			if !m.deleted() {
+				f(m)
+			}
+			ask.Seq = m.seq + 1
+		}
+		if !more || len(page) == 0 {
+			return nil
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -21,6 +22,8 @@ type Store struct {
 	api        string // prefix of the JetStream API, with the final dot
 	partitions int
 	log        *slog.Logger
+	reconnects *reconnects
+	closeOnce  sync.Once
 }
 
 // Config says how Open finds or makes the streams.
@@ -40,7 +43,8 @@ type Config struct {
 }
 
 // Open connects the store to its streams. Without Provision a missing stream is
-// ErrNotProvisioned. The connection stays the caller's.
+// ErrNotProvisioned. The connection stays the caller's, and has to outlive the
+// store, which is closed with Close.
 func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Store, error) {
 	s := &Store{nc: nc, api: "$JS.API.", log: cfg.Logger}
 	if s.log == nil {
@@ -68,12 +72,16 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Store, error) {
 		if existing == 0 || existing < cfg.Partitions {
 			return nil, fmt.Errorf("%w: %d of %d partitions found", ErrNotProvisioned, existing, max(cfg.Partitions, 1))
 		}
-		return s, nil
+	} else {
+		if s.partitions == 0 {
+			s.partitions = subjects.Partitions
+		}
+		if err := s.provision(ctx, max(cfg.Replicas, 1)); err != nil {
+			return nil, err
+		}
 	}
-	if s.partitions == 0 {
-		s.partitions = subjects.Partitions
-	}
-	return s, s.provision(ctx, max(cfg.Replicas, 1))
+	s.reconnects = watchReconnects(nc)
+	return s, nil
 }
 
 // countPartitions counts the RUNS streams from 0 up to the first that is missing.

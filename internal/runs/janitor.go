@@ -1,0 +1,210 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// JanitorConfig says how patient a janitor is. Zero values mean the constants of
+// package subjects.
+type JanitorConfig struct {
+	Lease            time.Duration // how long a run may be without a living producer
+	Retention        time.Duration // how long an ended run is kept
+	MaxEndedPerOwner int           // how many ended runs of one owner are kept
+	Interval         time.Duration // between sweeps; 0 means a third of Lease, 5 s at the most
+	Metrics          JanitorMetrics
+	Logger           *slog.Logger // may be nil
+}
+
+// JanitorMetrics counts what sweeps did. A nil function is not called.
+type JanitorMetrics struct {
+	Ended   func(subjects.Reason) // a run got its end
+	Evicted func()                // an ended run left
+	Swept   func(took time.Duration, err error)
+}
+
+// Janitor ends runs that nobody will finish and evicts those that ended. Any number
+// of janitors may run at once: every step is fenced or compare-and-set, so they
+// only repeat each other.
+type Janitor struct {
+	store *Store
+	cfg   JanitorConfig
+	log   *slog.Logger
+
+	orphans map[subjects.RunID]time.Time // first seen without a living producer
+	strays  map[subjects.RunID]time.Time // first seen without an entry
+	tidied  time.Time
+}
+
+// NewJanitor makes a janitor that does nothing until Run or Sweep.
+func NewJanitor(s *Store, cfg JanitorConfig) *Janitor {
+	cfg.Lease = or(cfg.Lease, subjects.Lease)
+	cfg.Retention = or(cfg.Retention, subjects.Retention)
+	cfg.MaxEndedPerOwner = or(cfg.MaxEndedPerOwner, subjects.MaxEndedPerOwner)
+	cfg.Interval = or(cfg.Interval, min(cfg.Lease/3, 5*time.Second))
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Janitor{store: s, cfg: cfg, log: cfg.Logger,
+		orphans: map[subjects.RunID]time.Time{}, strays: map[subjects.RunID]time.Time{}}
+}
+
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// Run sweeps until ctx is done. It blocks. The times between sweeps are spread, so
+// that the janitors of a fleet do not sweep together.
+func (j *Janitor) Run(ctx context.Context) {
+	for {
+		spread := time.Duration(rand.Int64N(int64(j.cfg.Interval)/4 + 1))
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(j.cfg.Interval - spread/2):
+		}
+		if err := j.Sweep(ctx); err != nil && ctx.Err() == nil {
+			j.log.Warn("sweep not finished; the next one goes on", "error", err)
+		}
+	}
+}
+
+// Sweep makes one pass: end what is orphaned, evict what has been kept long enough,
+// and now and then tidy what belongs to no run. It is not safe to call at once
+// with itself on one Janitor.
+func (j *Janitor) Sweep(ctx context.Context) (err error) {
+	from := time.Now()
+	defer func() {
+		if j.cfg.Metrics.Swept != nil {
+			j.cfg.Metrics.Swept(time.Since(from), err)
+		}
+	}()
+	v, err := j.look(ctx)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(j.endOrphans(ctx, v), j.evict(ctx, v))
+	if time.Since(j.tidied) > tidyEvery {
+		err = errors.Join(err, j.tidy(ctx))
+		j.tidied = time.Now()
+	}
+	return err
+}
+
+// view is what a sweep sees at its beginning. A replica may have shown it, so every
+// decision is made again at the leader.
+type view struct {
+	entries  []*Entry
+	stored   map[subjects.RunID]time.Time // broker's time of each entry's last change
+	pointers map[string]*Pointer
+	alive    map[string]bool
+}
+
+func (j *Janitor) look(ctx context.Context) (*view, error) {
+	v := &view{stored: map[subjects.RunID]time.Time{}, pointers: map[string]*Pointer{}}
+	latest := map[subjects.RunID]*Entry{}
+	err := j.store.eachKey(ctx, subjects.BucketStream, subjects.RunKeysSubject, func(m message) {
+		e, err := parseEntry(m)
+		if err != nil {
+			j.log.Error("a run's entry cannot be read; the run is left alone", "subject", m.subject, "error", err)
+			return
+		}
+		latest[e.RunID], v.stored[e.RunID] = e, m.time
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range latest {
+		v.entries = append(v.entries, e)
+	}
+	err = j.store.eachKey(ctx, subjects.BucketStream, subjects.PointerKeysSubject, func(m message) {
+		if p, err := parsePointer(m, ""); err == nil {
+			v.pointers[m.subject] = p
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	v.alive, err = j.store.leases(ctx)
+	return v, err
+}
+
+// endOrphans ends the runs whose producer has been gone for a whole lease time, as
+// this janitor itself has seen, and those that a newer run of their chat replaced
+// without ending them.
+func (j *Janitor) endOrphans(ctx context.Context, v *view) error {
+	var errs []error
+	seen := map[subjects.RunID]time.Time{}
+	for _, e := range v.entries {
+		if !e.Active() {
+			continue
+		}
+		replaced := v.replaced(e)
+		if v.alive[e.Producer] && !replaced {
+			continue
+		}
+		since, known := j.orphans[e.RunID]
+		if !known {
+			since = time.Now()
+		}
+		seen[e.RunID] = since
+		if !replaced && time.Since(since) < j.cfg.Lease {
+			continue
+		}
+		if err := j.endOrphan(ctx, e.RunID); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	j.orphans = seen
+	return errors.Join(errs...)
+}
+
+// replaced says whether the chat's pointer has gone past the run.
+func (v *view) replaced(e *Entry) bool {
+	key, err := subjects.PointerKey(e.Tenant, e.ChatID)
+	if err != nil {
+		return false
+	}
+	p := v.pointers[subjects.KeySubject(key)]
+	return p != nil && p.RunID != e.RunID && p.Generation > e.Generation
+}
+
+// endOrphan decides at the leader what the sweep's view only suggested.
+func (j *Janitor) endOrphan(ctx context.Context, id subjects.RunID) error {
+	e, err := j.store.Entry(ctx, id)
+	if errors.Is(err, ErrNotFound) || err == nil && !e.Active() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p, err := j.store.Pointer(ctx, e.Tenant, e.ChatID)
+	if err != nil {
+		return err
+	}
+	end := subjects.End{Reason: subjects.ReasonAbandoned}
+	if p.RunID != "" && p.RunID != id && p.Generation > e.Generation {
+		end = subjects.End{Reason: subjects.ReasonSuperseded, Superseded: true, NextRunID: p.RunID}
+	} else if alive, err := j.store.ProducerAlive(ctx, e.Producer); err != nil || alive {
+		return err
+	}
+	got, err := j.store.EndRun(ctx, id, end)
+	if err != nil {
+		return err
+	}
+	j.log.Warn("ended a run that nobody would have finished",
+		"run", id, "reason", got.End.Reason, "seq", got.Seq, "producer", e.Producer)
+	if j.cfg.Metrics.Ended != nil {
+		j.cfg.Metrics.Ended(got.End.Reason)
+	}
+	return nil
+}

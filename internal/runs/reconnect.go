@@ -1,0 +1,54 @@
+package runs
+
+import (
+	"sync"
+
+	"github.com/nats-io/nats.go"
+)
+
+// reconnects tells any number of waiters that the connection has come back, so
+// that each asks anew for what it may have missed meanwhile.
+type reconnects struct {
+	mu   sync.Mutex
+	next chan struct{}
+	done chan struct{}
+	wg   sync.WaitGroup
+}
+
+func watchReconnects(nc *nats.Conn) *reconnects {
+	r := &reconnects{next: make(chan struct{}), done: make(chan struct{})}
+	status := nc.StatusChanged(nats.CONNECTED)
+	r.wg.Go(func() {
+		defer nc.RemoveStatusListener(status)
+		for {
+			select {
+			case <-r.done:
+				return
+			case _, ok := <-status:
+				if !ok {
+					return // the connection is closed for good
+				}
+				r.mu.Lock()
+				close(r.next)
+				r.next = make(chan struct{})
+				r.mu.Unlock()
+			}
+		}
+	})
+	return r
+}
+
+// Reconnected is closed when the connection next comes back. Ask for it before
+// reading what a lost connection could hide.
+func (s *Store) Reconnected() <-chan struct{} {
+	s.reconnects.mu.Lock()
+	defer s.reconnects.mu.Unlock()
+	return s.reconnects.next
+}
+
+// Close stops what Open started and leaves the connection open. It may be called
+// twice.
+func (s *Store) Close() {
+	s.closeOnce.Do(func() { close(s.reconnects.done) })
+	s.reconnects.wg.Wait()
+}
