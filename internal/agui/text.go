@@ -76,6 +76,11 @@ func escape(b []byte, i int) (int, *SyntaxError) {
 // runes reads the non-ASCII characters at b[i] and returns where they end.
 func runes(b []byte, i int) (int, *SyntaxError) {
 	for i < len(b) && b[i] >= utf8.RuneSelf {
+		// Most of Chinese, Japanese and Korean: three bytes that need no closer look.
+		if i+2 < len(b) && b[i]-0xe1 <= 0xec-0xe1 && b[i+1]&0xc0 == 0x80 && b[i+2]&0xc0 == 0x80 {
+			i += 3
+			continue
+		}
 		r, n := utf8.DecodeRune(b[i:])
 		if r == utf8.RuneError && n == 1 {
 			return i, fail(i, ErrUTF8, found(b, i)+` is not part of a UTF-8 character; allowed is valid UTF-8`)
