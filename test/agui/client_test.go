@@ -35,30 +35,32 @@ type clientError struct {
 // reading is one stock client at work in a process of its own.
 type reading struct {
 	t       *testing.T
-	urls    int
+	jobs    int
 	command *exec.Cmd
 	stdout  bytes.Buffer
 	applied chan int // numbers of the events the client has applied; closed when it is done
 	stderr  []string // what else it said; complete once applied is closed
 }
 
-// read lets the stock client read url to its end.
-func read(t *testing.T, url, input string) verdict {
+// job is one run for the stock client to read: what it posts, and where.
+type job struct{ input, url string }
+
+// read lets the stock client read one run after the other.
+func read(t *testing.T, jobs ...job) []verdict {
 	t.Helper()
-	return start(t, input, url).wait()[0]
+	return start(t, jobs...).wait()
 }
 
-// start lets a stock client read the urls, one after the other. A minute is far more than any test of this package
-// needs.
-func start(t *testing.T, input string, urls ...string) *reading {
+// start lets a stock client read one run after the other. A process takes its time to start on a busy machine, so
+// runs that nobody has to act upon share one; three minutes are far more than any of them needs.
+func start(t *testing.T, jobs ...job) *reading {
 	t.Helper()
 	requireClient(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
-	r := &reading{t: t, urls: len(urls)}
-	r.command = exec.CommandContext(ctx, "node", "read.mjs", "--input", input)
-	for _, url := range urls {
-		r.command.Args = append(r.command.Args, "--url", url)
+	r := &reading{t: t, jobs: len(jobs), command: exec.CommandContext(ctx, "node", "read.mjs")}
+	for _, job := range jobs {
+		r.command.Args = append(r.command.Args, "--input", job.input, "--url", job.url)
 	}
 	r.command.Stdout = &r.stdout
 	stderr, err := r.command.StderrPipe()
@@ -98,7 +100,7 @@ func (r *reading) waitFor(n int) {
 		n, r.stdout.String(), strings.Join(r.stderr, "\n"))
 }
 
-// wait returns what the client ended up with, url by url.
+// wait returns what the client ended up with, run by run.
 func (r *reading) wait() []verdict {
 	r.t.Helper()
 	for range r.applied {
@@ -115,7 +117,7 @@ func (r *reading) wait() []verdict {
 			want = 3
 		}
 	}
-	require.Len(r.t, verdicts, r.urls, "read.mjs: %v: %s", err, said)
+	require.Len(r.t, verdicts, r.jobs, "read.mjs: %v: %s", err, said)
 	require.Equal(r.t, want, r.command.ProcessState.ExitCode(), "read.mjs: %v: %s", err, said)
 	return verdicts
 }

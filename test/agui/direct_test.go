@@ -14,14 +14,17 @@ var update = flag.Bool("update", false, "rewrite testdata/*.golden.json from wha
 
 func TestStockClientReadsAgentDirectly(t *testing.T) {
 	t.Parallel()
-	for _, r := range recordings(t) {
-		t.Run(r.name, func(t *testing.T) {
-			t.Parallel()
-			got := read(t, agent(t, r.sse), r.input)
+	all := recordings(t)
+	jobs := make([]job, len(all))
+	for i, r := range all {
+		jobs[i] = job{r.input, agent(t, r.sse)}
+	}
+	for i, got := range read(t, jobs...) {
+		t.Run(all[i].name, func(t *testing.T) {
 			if *update {
-				writeGolden(t, r, got)
+				writeGolden(t, all[i], got)
 			}
-			requireGolden(t, r, got)
+			requireGolden(t, all[i], got)
 		})
 	}
 }

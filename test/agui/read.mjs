@@ -1,9 +1,9 @@
 // Reads runs with the stock HttpAgent of @ag-ui/client and prints what the client ends up with.
 //
-//   node read.mjs --input FILE --url URL... [--header NAME=VALUE]...
+//   node read.mjs (--input FILE --url URL)... [--header NAME=VALUE]...
 //
-// FILE holds a RunAgentInput. The URLs are read one after the other, each by a client of its own, and stdout gets one
-// line of JSON for each. stderr gets "event N TYPE" for each event as the client applies it, so that a test can act in
+// FILE holds a RunAgentInput. The URLs are read one after the other, each with its own input and client, and stdout gets
+// one line of JSON for each. stderr gets "event N TYPE" for each event as the client applies it, so that a test can act in
 // the middle of a run. `outcome` says what the application on top of the client would believe:
 //
 //   finished  RUN_FINISHED came, the promise resolved
@@ -19,12 +19,11 @@ import { HttpAgent } from "@ag-ui/client";
 
 const { values } = parseArgs({
   options: {
-    input: { type: "string" },
+    input: { type: "string", multiple: true },
     url: { type: "string", multiple: true },
     header: { type: "string", multiple: true },
   },
 });
-const input = await readFile(values.input, "utf8");
 const headers = Object.fromEntries((values.header ?? []).map((pair) => pair.split(/=(.*)/s, 2)));
 
 // The client logs what it drops; a test wants to see that rather than a mix with the answer.
@@ -35,13 +34,13 @@ for (const level of ["log", "info", "warn", "error", "debug"]) console[level] = 
 process.on("unhandledRejection", (error) => log.push(`unhandled: ${error}`));
 
 process.exitCode = 0;
-for (const url of values.url) {
-  const verdict = await read(url);
+for (const [i, url] of values.url.entries()) {
+  const verdict = await read(url, await readFile(values.input[i], "utf8"));
   process.stdout.write(JSON.stringify(verdict) + "\n");
   if (verdict.outcome === "error" || verdict.outcome === "rejected") process.exitCode = 3;
 }
 
-async function read(url) {
+async function read(url, input) {
   const { threadId, messages, state, ...parameters } = JSON.parse(input);
   const agent = new HttpAgent({ url, headers, threadId, initialMessages: messages, initialState: state });
   const events = [];

@@ -25,6 +25,9 @@ const (
 	whole       = runStarted + text + runFinished
 )
 
+// someInput is what a client posts where the answer does not depend on it.
+const someInput = "testdata/copilotkit-text.input.json"
+
 // rule is one thing that the stock client does, which the legacy wire counts on or has to avoid.
 type rule struct {
 	name    string
@@ -80,13 +83,13 @@ func TestStockClientRules(t *testing.T) {
 		_, _ = io.WriteString(w, bodies[r.URL.Path])
 	}))
 	t.Cleanup(server.Close)
-	urls := make([]string, len(rules))
+	jobs := make([]job, len(rules))
 	for i, rule := range rules {
 		path := "/" + strings.ReplaceAll(rule.name, " ", "-")
 		bodies[path] = rule.body
-		urls[i] = server.URL + path
+		jobs[i] = job{someInput, server.URL + path}
 	}
-	for i, got := range start(t, "testdata/copilotkit-text.input.json", urls...).wait() {
+	for i, got := range read(t, jobs...) {
 		rule := rules[i]
 		require.Equal(t, rule.outcome, got.Outcome, "%s: %+v", rule.name, got.Error)
 		if rule.outcome == "rejected" {
@@ -112,7 +115,7 @@ func TestStockClientRejectsWhatIsNoStream(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	got := start(t, "testdata/copilotkit-text.input.json", server.URL+"/idle", server.URL+"/broken", server.URL+"/problem").wait()
+	got := read(t, job{someInput, server.URL + "/idle"}, job{someInput, server.URL + "/broken"}, job{someInput, server.URL + "/problem"})
 	for _, v := range got {
 		require.Equal(t, "rejected", v.Outcome)
 	}
@@ -135,7 +138,7 @@ func TestStockClientWaitsForTheStreamToEnd(t *testing.T) {
 		_, _ = io.WriteString(w, runError)
 	}))
 	t.Cleanup(server.Close)
-	client := start(t, "testdata/copilotkit-text.input.json", server.URL)
+	client := start(t, job{someInput, server.URL})
 	client.waitFor(5)
 	close(release)
 	require.Equal(t, "error", client.wait()[0].Outcome)
