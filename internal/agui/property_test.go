@@ -148,3 +148,48 @@ func TestFoldJoinsTextCutAnywhere(t *testing.T) {
 		}
 	})
 }
+
+// Events with a few bytes changed are nearly right, where a scanner errs.
+func TestScanAgreesWithTheStandardLibrary(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		line := []byte(rapid.OneOf(rapid.Custom(genContent), rapid.Custom(genOther), rapid.SampledFrom(seeds)).Draw(t, "event"))
+		alphabet := rapid.SampledFrom([]string{"{", "}", "[", "]", `"`, `\`, ":", ",", "u", "0", "1", "-", "+", ".", "e", "E", "t", "true", "null", " ", "\n", "\t", "\x00", "\xff", "\xed\xa0\x80", "é", `\u00e9`, `"type":"X",`})
+		for range rapid.IntRange(0, 4).Draw(t, "changes") {
+			from := rapid.IntRange(0, len(line)).Draw(t, "from")
+			to := min(len(line), from+rapid.IntRange(0, 2).Draw(t, "cut"))
+			line = slices.Concat(line[:from], []byte(alphabet.Draw(t, "in")), line[to:])
+		}
+		agrees(t, line)
+	})
+}
+
+// Every short sequence of what JSON is made of, in place of a value and of a
+// whole event's rest.
+func TestScanAgreesOnEveryShortValue(t *testing.T) {
+	t.Parallel()
+	const alphabet = `{}[]":,\u0e.-n` + " "
+	var at [4]int
+	var e agui.Event
+	for {
+		value := make([]byte, len(at))
+		for i, c := range at {
+			value[i] = alphabet[c]
+		}
+		for _, raw := range []string{`{"type":"X","v":` + string(value) + `}`, `{"type":"X"` + string(value), `{"type":"X","v":"` + string(value) + `"}`} {
+			if kind, _ := oracle([]byte(raw)); (kind == nil) != (agui.Scan([]byte(raw), &e) == nil) {
+				t.Fatalf("%s: %v", raw, kind)
+			}
+		}
+		i := 0
+		for ; i < len(at); i++ {
+			if at[i]++; at[i] < len(alphabet) {
+				break
+			}
+			at[i] = 0
+		}
+		if i == len(at) {
+			return
+		}
+	}
+}
