@@ -1,0 +1,102 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rejoin/rejoin/internal/runs"
+)
+
+// fallBehind gives up on single events: a snapshot comes next.
+func (r *Reader) fallBehind(cause string) {
+	if cause == "gap" && r.hub.cfg.Metrics.Gap != nil {
+		r.hub.cfg.Metrics.Gap()
+	}
+	r.cause, r.log = cause, nil
+}
+
+// stuckTries is how often a reader asks again when the broker shows less than is
+// known to be stored, before it turns to a snapshot.
+const stuckTries = 3
+
+// catchUp reads the next block from the log.
+func (r *Reader) catchUp(ctx context.Context) error {
+	if r.log == nil {
+		if r.from == 0 {
+			e, err := r.hub.store.Entry(ctx, r.id)
+			if errors.Is(err, runs.ErrNotFound) {
+				return ErrGone
+			}
+			if err != nil {
+				return fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
+			}
+			r.from = e.ReplayFrom(r.seq)
+		}
+		r.log = &replay{hub: r.hub, id: r.id, from: r.from}
+		r.from = 0
+	}
+	b, ok, err := r.log.next(ctx, r.seq)
+	switch {
+	case errors.Is(err, errWindow):
+		cause := "gap"
+		if !r.attached.IsZero() {
+			cause = "window"
+		}
+		r.fallBehind(cause)
+		return nil
+	case err != nil:
+		return err
+	case ok:
+		r.stuck = 0
+		r.take(b)
+		return nil
+	}
+	r.log = nil
+	if r.stuck++; r.stuck > stuckTries {
+		r.stuck = 0
+		r.fallBehind("gap")
+	}
+	if err := pause(ctx, r.stuck); err != nil {
+		return err
+	}
+	if err := r.hub.refresh(ctx, r.obs.tail); err != nil {
+		return fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
+	}
+	return nil
+}
+
+// pause waits a little longer after each try, for a replica to catch up.
+func pause(ctx context.Context, try int) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(10 * time.Millisecond << min(try, 6)):
+		return nil
+	}
+}
+
+// snapshot builds the frame that replaces whatever the observer holds. ok is false
+// when it would only take events away: the log is lost, and the segments hold less
+// than the observer has.
+func (r *Reader) snapshot(ctx context.Context) (f Frame, ok bool, err error) {
+	head, _ := r.obs.tail.head()
+	if r.salvaged {
+		head = 0
+	}
+	data, err := r.hub.build(ctx, r.entry, head)
+	if err != nil {
+		return Frame{}, false, err
+	}
+	cause := r.cause
+	r.cause, r.stuck = "", 0
+	if r.salvaged && data.Seq <= r.seq {
+		return Frame{}, false, nil
+	}
+	if r.hub.cfg.Metrics.Snapshot != nil {
+		r.hub.cfg.Metrics.Snapshot(cause)
+	}
+	r.seq, r.from = data.Seq, data.resume
+	return Frame{Type: Snapshot, RunID: r.id, Seq: data.Seq, Events: data.Events}, true, nil
+}

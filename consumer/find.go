@@ -1,0 +1,107 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// FindRequest names what an observer wants to watch.
+type FindRequest struct {
+	Tenant, ChatID string
+	RunID          subjects.RunID // the run of its cursor, "" for none; any string is allowed
+	Wait           time.Duration  // how long to wait for a run in an idle chat
+}
+
+// Find decides which run an observer watches: the chat's newest one, which is the
+// active one where any is. It returns ErrIdle when nothing is registered for the
+// chat, or when the newest run has ended, was saved, and the request names no run.
+// With Wait it returns ErrIdle only after that time, and as soon as a run appears
+// it returns that run. Other errors are ErrBrokerUnavailable, ctx's, and those of
+// subjects.Token for a chat id that is too long.
+func (h *Hub) Find(ctx context.Context, req FindRequest) (*runs.Entry, error) {
+	if req.Wait <= 0 {
+		return h.current(ctx, req)
+	}
+	deadline := time.NewTimer(req.Wait)
+	defer deadline.Stop()
+	moved := make(chan struct{}, 1)
+	stop, err := h.store.WatchPointer(req.Tenant, req.ChatID, func() {
+		select {
+		case moved <- struct{}{}:
+		default:
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
+	}
+	defer stop()
+	// A change can be missed: while interest in it spreads through a cluster, or
+	// with the connection. So it is also asked for, ever more rarely.
+	recheck := firstCheck
+	for {
+		back := h.store.Reconnected()
+		e, err := h.current(ctx, req)
+		if !errors.Is(err, ErrIdle) && !errors.Is(err, ErrBrokerUnavailable) {
+			return e, err
+		}
+		again := time.NewTimer(recheck)
+		select {
+		case <-moved:
+		case <-back:
+			recheck = firstCheck
+		case <-again.C:
+			recheck *= 2
+		case <-deadline.C:
+			again.Stop()
+			return h.current(ctx, req) // what appeared up to now is delivered
+		case <-ctx.Done():
+			again.Stop()
+			return nil, ctx.Err()
+		}
+		again.Stop()
+	}
+}
+
+// current finds the run without waiting.
+func (h *Hub) current(ctx context.Context, req FindRequest) (*runs.Entry, error) {
+	p, err := h.store.Pointer(ctx, req.Tenant, req.ChatID)
+	if errors.Is(err, subjects.ErrTooLong) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
+	}
+	e, err := h.entryOf(ctx, req, p.RunID)
+	if errors.Is(err, ErrIdle) && req.RunID != "" && req.RunID != p.RunID {
+		// The pointer is gone, or dangles for the moment of an eviction: the run
+		// that was asked for may still be there.
+		return h.entryOf(ctx, req, req.RunID)
+	}
+	if err == nil && req.RunID == "" && e.End != nil && e.End.Persisted {
+		return nil, ErrIdle
+	}
+	return e, err
+}
+
+// entryOf reads the entry of a run of the chat; ErrIdle where there is none.
+func (h *Hub) entryOf(ctx context.Context, req FindRequest, id subjects.RunID) (*runs.Entry, error) {
+	if _, err := subjects.ParseRunID(string(id)); err != nil {
+		return nil, ErrIdle
+	}
+	e, err := h.store.Entry(ctx, id)
+	if errors.Is(err, runs.ErrNotFound) {
+		return nil, ErrIdle
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
+	}
+	if e.Tenant != req.Tenant || e.ChatID != req.ChatID {
+		return nil, ErrIdle
+	}
+	return e, nil
+}

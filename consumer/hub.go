@@ -1,0 +1,182 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// HubConfig says what a hub reads from and within which bounds.
+type HubConfig struct {
+	Store        *runs.Store   // required
+	GapThreshold uint64        // events a reader may be behind and still be replayed; 0 means subjects.GapThreshold, which is also the most
+	MaxCatchUps  int           // reads of logs under way at once; 0 means 64
+	MaxSnapshots int           // snapshots being built at once; 0 means 8
+	Silence      time.Duration // how long a quiet tail waits before it asks; 0 means 5 s
+	Metrics      HubMetrics    // the zero value counts nothing
+	Logger       *slog.Logger  // may be nil
+}
+
+// HubMetrics is told what readers do. A nil function is not called; those that are
+// set may be called from many goroutines at once.
+type HubMetrics struct {
+	Tails        func(delta int)     // observed runs
+	Snapshot     func(cause string)  // a snapshot was given out: attach, replaced, ahead, window, gap
+	Gap          func()              // an open stream fell out of what can be replayed
+	Replay       func(events int)    // a page of events was read from the log
+	CatchUp      func(time.Duration) // from attaching to the first time at the head
+	SilenceFound func()              // asking a quiet run found what the live subject had not brought
+}
+
+// Hub shares the tails of observed runs among their readers. All methods may be
+// called at once.
+type Hub struct {
+	cfg       HubConfig
+	store     *runs.Store
+	log       *slog.Logger
+	catchUps  *semaphore.Weighted
+	snapshots *semaphore.Weighted
+	checks    *semaphore.Weighted
+	live      []chan *nats.Msg
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu    sync.Mutex
+	tails map[subjects.RunID]*observed
+}
+
+// The live records of all tails arrive on a few channels, each with one goroutine
+// that does nothing but file them: a run stays on one channel, so its records stay
+// in order. What does not fit is dropped by the client and later replayed.
+const (
+	liveChannels = 4
+	liveBacklog  = 2048
+	checksAtOnce = 32
+)
+
+// NewHub makes a hub and starts its few goroutines; Close ends them.
+func NewHub(cfg HubConfig) *Hub {
+	if cfg.GapThreshold == 0 || cfg.GapThreshold > subjects.GapThreshold {
+		cfg.GapThreshold = subjects.GapThreshold
+	}
+	if cfg.MaxCatchUps <= 0 {
+		cfg.MaxCatchUps = 64
+	}
+	if cfg.MaxSnapshots <= 0 {
+		cfg.MaxSnapshots = 8
+	}
+	if cfg.Silence <= 0 {
+		cfg.Silence = 5 * time.Second
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	h := &Hub{
+		cfg: cfg, store: cfg.Store, log: cfg.Logger,
+		catchUps:  semaphore.NewWeighted(int64(cfg.MaxCatchUps)),
+		snapshots: semaphore.NewWeighted(int64(cfg.MaxSnapshots)),
+		checks:    semaphore.NewWeighted(checksAtOnce),
+		tails:     map[subjects.RunID]*observed{},
+	}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	for range liveChannels {
+		ch := make(chan *nats.Msg, liveBacklog)
+		h.live = append(h.live, ch)
+		h.wg.Go(func() { h.file(ch) })
+	}
+	h.wg.Go(h.afterReconnects)
+	return h
+}
+
+// Close stops the hub and waits for its goroutines. Readers that are still open
+// get no more live events; close them first.
+func (h *Hub) Close() {
+	h.cancel()
+	h.mu.Lock()
+	for _, o := range h.tails {
+		o.stop()
+	}
+	h.mu.Unlock()
+	h.wg.Wait()
+}
+
+// file hands live records to the tails they belong to.
+func (h *Hub) file(ch <-chan *nats.Msg) {
+	for {
+		select {
+		case <-h.ctx.Done():
+			return
+		case m := <-ch:
+			id, err := subjects.RunOfSubject(m.Subject)
+			if err != nil {
+				continue
+			}
+			h.mu.Lock()
+			o := h.tails[id]
+			h.mu.Unlock()
+			if o == nil {
+				continue // its last reader has just left
+			}
+			r, err := subjects.ParseRecord(m.Header, m.Data)
+			if err != nil {
+				h.log.Warn("a live message is no record; readers will replay", "run", id, "error", err)
+				continue
+			}
+			st := runs.Stored{Record: r}
+			o.tail.apply(&r, st.End())
+		}
+	}
+}
+
+// afterReconnects asks for every observed run what was missed, each time the
+// connection comes back.
+func (h *Hub) afterReconnects() {
+	for {
+		back := h.store.Reconnected()
+		select {
+		case <-h.ctx.Done():
+			return
+		case <-back:
+		}
+		h.mu.Lock()
+		all := make([]*observed, 0, len(h.tails))
+		for _, o := range h.tails {
+			all = append(all, o)
+		}
+		h.mu.Unlock()
+		for _, o := range all {
+			o.recheck()
+		}
+	}
+}
+
+// refresh asks the leader for the run's last record and tells the tail.
+func (h *Hub) refresh(ctx context.Context, t *tail) error {
+	last, err := h.store.Last(ctx, t.id)
+	switch {
+	case err == nil:
+		t.apply(&last.Record, last.End())
+		return nil
+	case !errors.Is(err, runs.ErrNotFound) && !errors.Is(err, runs.ErrLogLost):
+		return err
+	}
+	e, err := h.store.Entry(ctx, t.id)
+	if err != nil && !errors.Is(err, runs.ErrNotFound) {
+		return err
+	}
+	if errors.Is(err, runs.ErrNotFound) {
+		e = nil
+	}
+	t.lose(e)
+	return nil
+}

@@ -1,0 +1,132 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rejoin/rejoin/internal/agui"
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// SnapshotData is a snapshot and what was known of the run when it was made.
+type SnapshotData struct {
+	Seq    uint64        // the last event folded in
+	Events []byte        // the events, one a line
+	End    *subjects.End // nil while the run is active
+
+	resume uint64 // stream sequence to replay on from
+}
+
+// snapshotTries is how often a snapshot is begun anew when log and segments do not
+// meet: a checkpoint came between the two reads, or a replica lags.
+const snapshotTries = 4
+
+// Snapshot builds the snapshot of a run up to its head. It returns ErrGone for a
+// run that was evicted, ErrBrokerUnavailable when the broker shows less than it
+// has, and ctx's error when it had to wait too long for its turn.
+func (h *Hub) Snapshot(ctx context.Context, e *runs.Entry) (SnapshotData, error) {
+	head, end, err := h.Head(ctx, e)
+	if err != nil {
+		return SnapshotData{}, err
+	}
+	data, err := h.build(ctx, e, head)
+	if err == nil && data.Seq <= head {
+		data.End = end
+	}
+	return data, err
+}
+
+// Head reads how far a run has come, and its end where it has one, at the leader.
+func (h *Hub) Head(ctx context.Context, e *runs.Entry) (seq uint64, end *subjects.End, err error) {
+	last, err := h.store.Last(ctx, e.RunID)
+	switch {
+	case err == nil:
+		return last.Last, last.End(), nil
+	case errors.Is(err, runs.ErrNotFound), errors.Is(err, runs.ErrLogLost):
+		// The log is lost or evicted; the entry tells which, and what is known.
+		now, err := h.store.Entry(ctx, e.RunID)
+		if errors.Is(err, runs.ErrNotFound) {
+			return 0, nil, ErrGone
+		}
+		if err != nil {
+			return 0, nil, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
+		}
+		return 0, now.End, nil
+	default:
+		return 0, nil, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
+	}
+}
+
+// build makes a snapshot that reaches at least to head. How many are built at once
+// is bounded, so that a herd of new observers costs a bounded amount of memory.
+func (h *Hub) build(ctx context.Context, e *runs.Entry, head uint64) (SnapshotData, error) {
+	if err := h.snapshots.Acquire(ctx, 1); err != nil {
+		return SnapshotData{}, err
+	}
+	defer h.snapshots.Release(1)
+	var data SnapshotData
+	for try := range snapshotTries {
+		var err error
+		data, err = h.buildOnce(ctx, e)
+		if err == nil && data.Seq >= head {
+			return data, nil
+		}
+		if err != nil && !errors.Is(err, errWindow) {
+			return SnapshotData{}, err
+		}
+		if err := pause(ctx, try); err != nil {
+			return SnapshotData{}, err
+		}
+		now, err := h.store.Entry(ctx, e.RunID)
+		if errors.Is(err, runs.ErrNotFound) {
+			return SnapshotData{}, ErrGone
+		}
+		if err != nil {
+			return SnapshotData{}, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
+		}
+		e = now
+	}
+	return SnapshotData{}, fmt.Errorf("%w: run %s is at %d and the broker shows %d", ErrBrokerUnavailable, e.RunID, head, data.Seq)
+}
+
+// buildOnce joins the segments, then folds the records after the last of them.
+func (h *Hub) buildOnce(ctx context.Context, e *runs.Entry) (SnapshotData, error) {
+	data := SnapshotData{resume: e.FirstStreamSeq}
+	for seg, err := range h.store.Segments(ctx, e.RunID, e.Segments) {
+		if err != nil {
+			return data, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
+		}
+		if seg.From != data.Seq+1 {
+			return data, fmt.Errorf("%w: segment %d of run %s begins at %d, not at %d",
+				ErrBrokerUnavailable, seg.N, e.RunID, seg.From, data.Seq+1)
+		}
+		data.Events = appendLines(data.Events, seg.Events)
+		data.Seq, data.resume = seg.To, seg.StreamSeq+1
+	}
+	var fold agui.Fold
+	p := &replay{hub: h, id: e.RunID, from: data.resume}
+	for {
+		b, ok, err := p.next(ctx, data.Seq)
+		if err != nil {
+			return data, err
+		}
+		if !ok {
+			break
+		}
+		if _, err := fold.AddLines(b.after(data.Seq)); err != nil {
+			return data, fmt.Errorf("event after %d of run %s: %w", data.Seq, e.RunID, err)
+		}
+		data.Seq, data.resume = b.last, p.from
+	}
+	data.Events = appendLines(data.Events, fold.Cut())
+	return data, nil
+}
+
+func appendLines(dst, lines []byte) []byte {
+	if len(dst) > 0 && len(lines) > 0 {
+		dst = append(dst, '\n')
+	}
+	return append(dst, lines...)
+}

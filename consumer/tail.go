@@ -1,0 +1,171 @@
+package consumer
+
+import (
+	"sync"
+
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// A tail keeps the newest blocks of its run, so that an observer that comes back
+// after a short while is served from memory. These bound what it may hold; the
+// newest block stays whatever its size.
+const (
+	tailBlocks = 512
+	tailBytes  = 256 << 10
+)
+
+// tail is what a relay holds of one run that it has observers for. It hears the
+// run's records as the broker republishes them, at most once and perhaps not at
+// all: its blocks are always contiguous, and known says how far the run has come as
+// far as anyone has told. Whatever lies between is for a reader to replay.
+type tail struct {
+	id subjects.RunID
+
+	mu     sync.Mutex
+	asm    assembler
+	blocks []block // contiguous, oldest first
+	bytes  int
+	known  uint64        // the highest seq heard of
+	end    *subjects.End // once heard of; then known is the seq of the last event
+	lost   bool          // the log is gone: nothing more can be replayed
+	gone   bool          // the run is gone altogether
+	heard  bool          // something came since the last check
+	wake   chan struct{}
+}
+
+func newTail(id subjects.RunID) *tail {
+	return &tail{id: id, wake: make(chan struct{})}
+}
+
+// apply takes a record, from the live subject or from asking for the last one.
+func (t *tail) apply(r *subjects.Record, end *subjects.End) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.heard = true
+	b, ok, broken := t.asm.add(r)
+	if ok {
+		t.push(b)
+	}
+	if end == nil && r.Last <= t.known && !broken {
+		return
+	}
+	t.known = max(t.known, r.Last)
+	if end != nil && t.end == nil {
+		t.end, t.known = end, r.Last
+	}
+	t.changed()
+}
+
+// push adds a block behind those there are. One that does not follow them makes
+// them worthless: who still needs them replays.
+func (t *tail) push(b block) {
+	if n := len(t.blocks); n > 0 {
+		last := t.blocks[n-1].last
+		if b.last <= last {
+			return
+		}
+		if b.first != last+1 {
+			t.blocks, t.bytes = nil, 0
+		}
+	}
+	t.blocks = append(t.blocks, b)
+	t.bytes += len(b.body)
+	drop := 0
+	for len(t.blocks)-drop > 1 && (t.bytes > tailBytes || len(t.blocks)-drop > tailBlocks) {
+		t.bytes -= len(t.blocks[drop].body)
+		t.blocks[drop] = block{}
+		drop++
+	}
+	t.blocks = t.blocks[drop:]
+}
+
+// changed wakes whoever waits. Callers hold mu.
+func (t *tail) changed() {
+	close(t.wake)
+	t.wake = make(chan struct{})
+}
+
+// standing is where a reader stands towards its tail.
+type standing struct {
+	block  block         // holds the next event, where ok
+	ok     bool          //
+	behind uint64        // how many events the reader has to replay first
+	end    *subjects.End // the reader has everything, and this is the end
+	lost   bool          // the log is gone, and the reader may lack events
+	gone   bool
+	wake   <-chan struct{} // closed at the next change
+}
+
+// after says what a reader that has every event up to seq should do next.
+func (t *tail) after(seq uint64) standing {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	st := standing{wake: t.wake}
+	if n := len(t.blocks); n > 0 && seq >= t.blocks[0].first-1 && seq < t.blocks[n-1].last {
+		st.block, st.ok = find(t.blocks, seq+1), true
+		return st
+	}
+	switch {
+	case t.gone:
+		st.gone = true
+	case t.lost && seq < t.known:
+		st.lost, st.end = true, t.end
+	case seq < t.known:
+		st.behind = t.known - seq
+	case t.end != nil:
+		st.end = t.end
+	}
+	return st
+}
+
+// find returns the block that holds seq; there is one.
+func find(blocks []block, seq uint64) block {
+	lo, hi := 0, len(blocks)-1
+	for lo < hi {
+		mid := (lo + hi + 1) / 2
+		if blocks[mid].first <= seq {
+			lo = mid
+		} else {
+			hi = mid - 1
+		}
+	}
+	return blocks[lo]
+}
+
+// head is the highest seq heard of, and the end where it is known.
+func (t *tail) head() (uint64, *subjects.End) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.known, t.end
+}
+
+// takeHeard says whether anything came since it was last asked.
+func (t *tail) takeHeard() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	heard := t.heard
+	t.heard = false
+	return heard
+}
+
+// lose notes that the log is gone. An entry that tells of the end ends the readers;
+// without an entry there is nothing left to read.
+func (t *tail) lose(e *runs.Entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lost = true
+	if e == nil {
+		t.gone = true
+	} else if e.End != nil && t.end == nil {
+		t.end = e.End
+	}
+	t.changed()
+}
+
+// finished says that nothing new can come.
+func (t *tail) finished() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.end != nil || t.gone
+}
