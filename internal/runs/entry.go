@@ -47,6 +47,7 @@ type Entry struct {
 	State          State          `json:"state"`
 	Producer       string         `json:"producer"`         // the lease that keeps the run alive
 	Writer         string         `json:"writer"`           // who may write the log
+	ClaimStreamSeq uint64         `json:"claim_stream_seq"` // the start or takeover record that made Writer the writer
 	FirstStreamSeq uint64         `json:"first_stream_seq"` // the start record
 	Marks          []Mark         `json:"marks,omitempty"`  // oldest first
 	Segments       int            `json:"segments"`         // how many are stored; more may be

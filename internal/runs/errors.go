@@ -16,6 +16,8 @@ var (
 	ErrFenced = errors.New("another writer owns the run")
 	// ErrEnded: the run has its end. It is wrapped by *EndedError.
 	ErrEnded = errors.New("the run has ended")
+	// ErrSuperseded: a newer run took the chat. It is wrapped by *EndedError.
+	ErrSuperseded = errors.New("a newer run took the chat")
 	// ErrLogLost: the broker no longer has the run's log or its stream.
 	ErrLogLost = errors.New("the run's log is gone from the broker")
 	// ErrNotProvisioned: a stream or bucket does not exist yet.
@@ -33,5 +35,7 @@ func (e *EndedError) Error() string {
 	return "the run has ended: " + string(e.End.Reason)
 }
 
-// Is makes the error match ErrEnded and ErrFenced.
-func (e *EndedError) Is(target error) bool { return target == ErrEnded || target == ErrFenced }
+// Is makes the error match ErrEnded and ErrFenced, and ErrSuperseded where it says so.
+func (e *EndedError) Is(target error) bool {
+	return target == ErrEnded || target == ErrFenced || target == ErrSuperseded && e.End.Superseded
+}

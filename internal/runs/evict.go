@@ -95,6 +95,27 @@ func (s *Store) Evict(ctx context.Context, id subjects.RunID) error {
 	return s.deleteKey(ctx, subjects.KeySubject(subjects.RunKey(id)), e.revision, subjects.MarkerTTL)
 }
 
+// Discard removes a run that no pointer ever named, as if it had not been started:
+// log, segments and entry. Its writer alone may call it, once nothing is in flight.
+func (s *Store) Discard(ctx context.Context, id subjects.RunID) error {
+	if err := s.removeData(ctx, id); err != nil {
+		return err
+	}
+	for {
+		e, err := s.Entry(ctx, id)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		err = s.deleteKey(ctx, subjects.KeySubject(subjects.RunKey(id)), e.revision, subjects.MarkerTTL)
+		if !errors.Is(err, ErrConflict) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
 // removeData purges a run's log and segments.
 func (s *Store) removeData(ctx context.Context, id subjects.RunID) error {
 	if err := s.purge(ctx, subjects.RunsStream(id.Partition()), subjects.RunSubject(id)); err != nil {
