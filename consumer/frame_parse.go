@@ -19,27 +19,37 @@ import (
 // Errors: ErrUnknownFrame with RunID and Seq unset for another type of frame,
 // ErrFrame for anything else, naming what is wrong.
 func ParseFrame(data []byte) (Frame, error) {
+	p, err := parse(data)
+	if err != nil {
+		return Frame{}, err
+	}
+	return p.frame()
+}
+
+// parse sorts out the members of a JSON object.
+func parse(data []byte) (parsed, error) {
 	if !json.Valid(data) {
-		return Frame{}, fmt.Errorf("%w: not JSON", ErrFrame)
+		return parsed{}, fmt.Errorf("%w: not JSON", ErrFrame)
 	}
 	if first := bytes.TrimLeft(data, jsonSpace); first[0] != '{' {
-		return Frame{}, fmt.Errorf("%w: not a JSON object", ErrFrame)
+		return parsed{}, fmt.Errorf("%w: not a JSON object", ErrFrame)
 	}
 	var p parsed
 	for key, value := range members(data) {
 		if slot := p.slot(key); slot != nil {
 			if *slot != nil {
-				return Frame{}, fmt.Errorf("%w: %s stands there twice", ErrFrame, key)
+				return parsed{}, fmt.Errorf("%w: %s stands there twice", ErrFrame, key)
 			}
 			*slot = value
 		}
 	}
-	return p.frame()
+	return p, nil
 }
 
-// parsed holds the raw values of the members that a frame may have.
+// parsed holds the raw values of the members that a frame, or a snapshot without
+// SSE, may have.
 type parsed struct {
-	typ, run, seq, event, events, persisted, superseded, reason, next []byte
+	typ, run, seq, event, events, end, persisted, superseded, reason, next []byte
 }
 
 // slot returns where the member with that raw key goes, nil for an unknown one.
@@ -55,6 +65,8 @@ func (p *parsed) slot(key []byte) *[]byte {
 		return &p.event
 	case `"events"`:
 		return &p.events
+	case `"end"`:
+		return &p.end
 	case `"persisted"`:
 		return &p.persisted
 	case `"superseded"`:
@@ -81,12 +93,8 @@ func (p *parsed) frame() (Frame, error) {
 	if f.Type == 0 {
 		return Frame{}, fmt.Errorf("%w: %.40q", ErrUnknownFrame, typ)
 	}
-	run, errRun := text("run_id", p.run)
-	if errRun == nil && run == "" {
-		errRun = fmt.Errorf("%w: run_id is empty", ErrFrame)
-	}
-	f.RunID = subjects.RunID(run)
-	var errSeq, errBody error
+	var errRun, errSeq, errBody error
+	f.RunID, errRun = runID(p.run)
 	f.Seq, errSeq = seq(p.seq)
 	switch f.Type {
 	case Snapshot:
@@ -94,7 +102,7 @@ func (p *parsed) frame() (Frame, error) {
 	case Event:
 		f.Event, errBody = object("event", p.event)
 	case End:
-		f.End, errBody = p.end()
+		f.End, errBody = p.ending()
 	}
 	if err := cmp.Or(errRun, errSeq, errBody); err != nil {
 		return Frame{}, err
@@ -102,7 +110,7 @@ func (p *parsed) frame() (Frame, error) {
 	return f, nil
 }
 
-func (p *parsed) end() (subjects.End, error) {
+func (p *parsed) ending() (subjects.End, error) {
 	persisted, err1 := boolean("persisted", p.persisted)
 	superseded, err2 := boolean("superseded", p.superseded)
 	reason, err3 := text("reason", p.reason)
@@ -116,6 +124,14 @@ func (p *parsed) end() (subjects.End, error) {
 		Reason:     subjects.Reason(reason),
 		NextRunID:  subjects.RunID(next),
 	}, cmp.Or(err1, err2, err3, err4)
+}
+
+func runID(raw []byte) (subjects.RunID, error) {
+	run, err := text("run_id", raw)
+	if err == nil && run == "" {
+		err = fmt.Errorf("%w: run_id is empty", ErrFrame)
+	}
+	return subjects.RunID(run), err
 }
 
 func text(name string, raw []byte) (string, error) {
