@@ -37,15 +37,11 @@ func differsOnly(a, b *Event) bool {
 	if a.Type != b.Type || a.compared() != b.compared() {
 		return false
 	}
-	next := 0 // where a's next field stands in b, if both write them alike
 	for i := range a.n {
 		if i == a.delta || i == a.timestamp {
 			continue
 		}
-		for next < b.n && (next == b.delta || next == b.timestamp) {
-			next++
-		}
-		j := next
+		j := i // where it stands if both are written alike
 		if j >= b.n || !bytes.Equal(a.key(i), b.key(j)) {
 			if j = b.find(a.key(i)); j < 0 {
 				return false
@@ -54,7 +50,6 @@ func differsOnly(a, b *Event) bool {
 		if !bytes.Equal(a.value(i), b.value(j)) {
 			return false
 		}
-		next = j + 1
 	}
 	return true
 }

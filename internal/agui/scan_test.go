@@ -30,6 +30,7 @@ func TestScanAccepts(t *testing.T) {
 		"all UTF-8 lengths":      "{\"type\":\"X\",\"s\":\"a\u00e9\u4e2d\U0001F600\uffff\U0010ffff\u2028\u0085\x7f\"}",
 		"other keys twice":       `{"type":"X","a":1,"a":2}`,
 		"nested types":           `{"type":"X","a":{"type":1,"type":2}}`,
+		"levels used again":      `{"type":"X","v":[{"a":1},[[1],2],{"b":{"c":[]},"d":[3]},[[4],5]]}`,
 		"an empty key":           `{"":1,"type":"X"}`,
 		"replacement characters": "{\"type\":\"X\",\"s\":\"\ufffd\ufffd\"}",
 		"deepest objects":        nest(agui.MaxDepth, `{"a":`, "}"),
@@ -60,6 +61,7 @@ func TestScanRefuses(t *testing.T) {
 		{`{"a":1}`, agui.ErrNoType, 0, "non-empty string"},
 		{`{"Type":"X"}`, agui.ErrNoType, 0, "non-empty string"},
 		{`{"a":{"type":"X"}}`, agui.ErrNoType, 0, "top-level"},
+		{`{"\u0174ype":"X"}`, agui.ErrNoType, 0, "top-level"},
 		{`{"type":""}`, agui.ErrNoType, 8, "non-empty string"},
 		{`{"type":1}`, agui.ErrNoType, 8, "non-empty string"},
 		{`{"type":null}`, agui.ErrNoType, 8, "non-empty string"},
@@ -181,6 +183,7 @@ func TestScanTellsTypes(t *testing.T) {
 		`{"type":"run_finished"}`:                         {"", `run_finished`},
 		`{"type":"RUN\u005fERROR"}`:                       {agui.RunError, `RUN\u005fERROR`},
 		`{"\u0074ype":"RUN_ERROR"}`:                       {agui.RunError, `RUN_ERROR`},
+		`{"type":"RUN\u015fERROR"}`:                       {"", `RUN\u015fERROR`},
 		`{"type":"RUN_ERROR\u0100"}`:                      {"", `RUN_ERROR\u0100`},
 		`{"type":"RUN_ERROR\n\t\r\b\f\/\\\""}`:            {"", `RUN_ERROR\n\t\r\b\f\/\\\"`},
 		`{"type":"` + strings.Repeat(`\u0041`, 99) + `"}`: {"", strings.Repeat(`\u0041`, 99)},
@@ -258,9 +261,10 @@ func TestScanTellsWhatIsMergeable(t *testing.T) {
 func TestScanAllocatesNothing(t *testing.T) {
 	raw := []byte(`{"type":"CUSTOM","name":"x","value":{"a":[1,2,{"b":"\u00e9é"}]}}`)
 	delta := []byte(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"some text"}`)
+	escaped := []byte(`{"type":"` + strings.Repeat(`\u0041`, 1000) + `","\u0074ypeset":1}`)
 	var e agui.Event
 	n := testing.AllocsPerRun(100, func() {
-		if agui.Scan(raw, &e) != nil || agui.Scan(delta, &e) != nil || len(e.Delta()) == 0 {
+		if agui.Scan(raw, &e) != nil || agui.Scan(escaped, &e) != nil || agui.Scan(delta, &e) != nil || len(e.Delta()) == 0 {
 			t.Error("refused")
 		}
 	})

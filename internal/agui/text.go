@@ -91,7 +91,8 @@ func runes(b []byte, i int) (int, *SyntaxError) {
 }
 
 // plain writes the string whose body is given to dst, its escapes resolved, if
-// that is ASCII and fits. It serves to recognise a name that somebody escaped.
+// none is beyond U+00FF and the room suffices. It serves to recognise a name
+// that somebody escaped, and all names here are short and ASCII.
 func plain(dst, body []byte) ([]byte, bool) {
 	for i := 0; i < len(body); {
 		c := body[i]
@@ -118,7 +119,7 @@ func plain(dst, body []byte) ([]byte, bool) {
 				i += 4
 			}
 		}
-		if c >= utf8.RuneSelf || len(dst) == cap(dst) {
+		if len(dst) == cap(dst) {
 			return nil, false
 		}
 		dst = append(dst, c)
