@@ -39,18 +39,16 @@ func RunsConfig(partition, replicas int) jetstream.StreamConfig {
 func BucketConfig(replicas int) jetstream.StreamConfig {
 	c := bucket(Bucket, replicas)
 	c.Description = "Rejoin: pointers, runs and segments"
-	c.Storage = jetstream.FileStorage
 	c.RePublish = &jetstream.RePublish{Source: bucketPrefix + "chat.>", Destination: pointerPrefix + ">"}
 	return c
 }
 
-// LeaseConfig is the configuration of the stream behind the lease bucket. Leases
-// live in memory: they are worth nothing after a restart of the broker, when
-// every producer renews and every janitor waits a whole lease anew.
+// LeaseConfig is the configuration of the stream behind the lease bucket. It is
+// kept in files although leases are worth little after a restart: a lone server
+// forgets a stream that lives in memory altogether, configuration included.
 func LeaseConfig(replicas int) jetstream.StreamConfig {
 	c := bucket(LeaseBucket, replicas)
 	c.Description = "Rejoin: which producer processes are alive"
-	c.Storage = jetstream.MemoryStorage
 	return c
 }
 
@@ -58,6 +56,7 @@ func bucket(name string, replicas int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:                   "KV_" + name,
 		Subjects:               []string{"$KV." + name + ".>"},
+		Storage:                jetstream.FileStorage,
 		Replicas:               replicas,
 		Retention:              jetstream.LimitsPolicy,
 		Discard:                jetstream.DiscardNew,

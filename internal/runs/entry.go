@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nuid"
+
 	"github.com/rejoin/rejoin/subjects"
 )
 
@@ -150,18 +152,18 @@ func (s *Store) value(ctx context.Context, subject string) (message, error) {
 	return m, err
 }
 
-// settleKey stores value over the revision expect and settles an unknown outcome:
-// the same bytes found at the leader are ours.
+// settleKey stores value over the revision expect and settles an unknown outcome: a
+// value at the leader that carries this attempt's token is ours.
 func (s *Store) settleKey(ctx context.Context, subject string, value []byte, expect uint64) (uint64, error) {
-	wait := firstRetry
+	wait, token := firstRetry, nuid.Next()
 	for {
-		revision, err := s.putKey(ctx, subject, value, expect, 0)
+		revision, err := s.putKey(ctx, subject, value, expect, token)
 		if err == nil || hopeless(err) {
 			return revision, err
 		}
 		m, readErr := s.lastOf(ctx, subjects.BucketStream, subject)
 		switch {
-		case readErr == nil && m.seq != expect && !m.deleted() && string(m.data) == string(value):
+		case readErr == nil && m.header.Get(putHeader) == token:
 			return m.seq, nil
 		case readErr == nil && m.seq != expect,
 			errors.Is(readErr, ErrNotFound) && expect != 0:

@@ -18,6 +18,9 @@ const attemptTimeout = 3 * time.Second
 // kvOperation is the header that tells a deleted key's marker from a value.
 const kvOperation = "KV-Operation"
 
+// putHeader carries the token of the attempt that stored a value.
+const putHeader = "Rejoin-Put"
+
 // Error codes of the JetStream API that decisions hang on.
 const (
 	codeNoMessage         = 10037
@@ -112,12 +115,10 @@ func (s *Store) put(ctx context.Context, m *nats.Msg, expect *uint64) (uint64, e
 }
 
 // putKey stores a value of a bucket by compare-and-set: expect is the revision it
-// replaces, 0 for a new key. A ttl of 0 means for ever.
-func (s *Store) putKey(ctx context.Context, subject string, value []byte, expect uint64, ttl time.Duration) (uint64, error) {
-	m := &nats.Msg{Subject: subject, Data: value}
-	if ttl > 0 {
-		m.Header = nats.Header{jetstream.MsgTTLHeader: {ttl.String()}}
-	}
+// replaces, 0 for a new key. token marks the attempt, so that a lost answer can be
+// told from somebody else's success with the same bytes.
+func (s *Store) putKey(ctx context.Context, subject string, value []byte, expect uint64, token string) (uint64, error) {
+	m := &nats.Msg{Subject: subject, Data: value, Header: nats.Header{putHeader: {token}}}
 	return s.put(ctx, m, &expect)
 }
 
