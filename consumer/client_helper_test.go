@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -115,6 +116,15 @@ func (r *relay) requests() []request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.asked
+}
+
+// timeless are the requests without when they came.
+func timeless(asked []request) []request {
+	out := slices.Clone(asked)
+	for i := range out {
+		out[i].at = 0
+	}
+	return out
 }
 
 // watch watches chat c1 to the end of the test.
@@ -250,4 +260,22 @@ func types(frames []consumer.Frame) string {
 		b = append(b, "?SEYZ"[f.Type])
 	}
 	return string(b)
+}
+
+// rest answers as a good relay does for a run of n events that has ended: what
+// is missing after the cursor, or a snapshot where there is none.
+func (r *relay) rest(run subjects.RunID, n uint64) answer {
+	return func(w http.ResponseWriter, req *http.Request) {
+		asked := r.requests()
+		after := asked[len(asked)-1].AfterSeq
+		if after == nil {
+			stream(snapshot(run, n, upTo(n)), end(run, n))(w, req)
+			return
+		}
+		parts := []any{}
+		for seq := *after + 1; seq <= n; seq++ {
+			parts = append(parts, event(run, seq))
+		}
+		stream(append(parts, end(run, n))...)(w, req)
+	}
 }
