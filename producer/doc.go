@@ -1,0 +1,34 @@
+// Package producer writes runs. It owns the way of an event from the caller's
+// hands into a run's log, the segments that are made of it, and the run's end.
+//
+//	producer.go    one process's producer: its lease, the runs it writes, closing
+//	config.go      Config and Metrics
+//	errors.go      the errors, sentinels and typed ones
+//	start.go       starting a run: the log, the entry, the chat's pointer
+//	resume.go      taking a run over and reading back what no segment covers
+//	run.go         Run: publishing, flushing, and what a caller may ask
+//	queue.go       events that are numbered and not stored yet
+//	writer.go      the writer: one record in flight, large events in parts
+//	history.go     records that are stored and not covered by a segment yet
+//	checkpoint.go  storing segments while publishing goes on
+//	finish.go      Finish: flush, save, last checkpoint, end
+//	save.go        the application's save, within its limit
+//	close.go       Release, Close, and ending a run by its own fence
+//
+// # Order
+//
+// An event's number is its place among the calls of Publish of its run, and the
+// order of the log. One record of a run is in flight at a time, and each is stored
+// only behind the one before it, so that the log never has a gap, whatever the
+// broker does. A segment is made only of events that the broker has acknowledged. The
+// end is stored after the last event, and the entry changes after the end.
+//
+// # Who may block whom
+//
+// Publish blocks while its run's buffer is full, which it is while the broker is
+// away, or while checkpoints fail and the log is about to drop what no segment
+// covers. Nothing else of a run blocks it, and no run blocks another. A run has
+// one goroutine, its writer, and one more while a checkpoint is due; a Producer has
+// two. All are waited for by Close; only a save that ignores its context may
+// outlive it, and then Close says so.
+package producer

@@ -1,0 +1,86 @@
+package producer
+
+import (
+	"bytes"
+
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// batch is consecutive events, one a line: what becomes one record.
+type batch struct {
+	body []byte
+	n    int
+	last uint64 // seq of the newest of them
+}
+
+// queue holds the events of one run that are numbered and not known to be stored,
+// already laid out as the records they will become. It bounds itself by nothing;
+// room tells the caller when to wait.
+type queue struct {
+	batches []batch
+	events  int // with those in flight
+	bytes   int
+	size    int // of the batch taken last: the next one will likely be as large
+}
+
+// room says whether one more event of the given size may be added.
+func (q *queue) room(size, maxEvents, maxBytes int) bool {
+	return q.events == 0 || q.events < maxEvents && q.bytes+size <= maxBytes
+}
+
+// push adds a copy of one event.
+func (q *queue) push(event []byte, seq uint64) {
+	q.events++
+	q.bytes += len(event)
+	if i := len(q.batches) - 1; i >= 0 {
+		b := &q.batches[i]
+		if b.n < subjects.MaxRecordEvents && len(b.body)+1+len(event) <= subjects.MaxRecordBytes {
+			b.body = append(append(b.body, '\n'), event...)
+			b.n++
+			b.last = seq
+			return
+		}
+	}
+	body := make([]byte, 0, max(len(event), q.size))
+	q.batches = append(q.batches, batch{body: append(body, event...), n: 1, last: seq})
+}
+
+// take removes what the next record is made of. It counts as pending until stored
+// is called. limit is the size of a record in bytes; only a single event may be
+// larger.
+func (q *queue) take(limit int) batch {
+	b := q.batches[0]
+	if len(b.body) > limit && b.n > 1 {
+		// The broker allows less than when the events were gathered.
+		b = q.split(limit)
+	} else {
+		q.batches[0] = batch{}
+		if q.batches = q.batches[1:]; len(q.batches) == 0 {
+			q.batches = nil
+		}
+	}
+	q.size = min(len(b.body), subjects.MaxRecordBytes)
+	return b
+}
+
+// split cuts from the first batch as many events as fit, and at least one.
+func (q *queue) split(limit int) batch {
+	first := &q.batches[0]
+	cut := bytes.LastIndexByte(first.body[:limit+1], '\n')
+	if cut < 0 {
+		cut = bytes.IndexByte(first.body, '\n')
+	}
+	n := 1 + bytes.Count(first.body[:cut], []byte{'\n'})
+	b := batch{body: first.body[:cut:cut], n: n, last: first.last - uint64(first.n-n)}
+	first.body, first.n = first.body[cut+1:], first.n-n
+	return b
+}
+
+// stored gives the room of a taken batch back.
+func (q *queue) stored(b batch) {
+	q.events -= b.n
+	q.bytes -= len(b.body) - (b.n - 1)
+}
+
+// drop forgets everything.
+func (q *queue) drop() { *q = queue{} }

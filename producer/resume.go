@@ -1,0 +1,202 @@
+package producer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nuid"
+
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// Resume takes a run over, whoever writes it: from then on that writer is fenced. The
+// next event gets the number after the newest one that is stored. What the former
+// writer had not had acknowledged is as if it had never been.
+//
+// The error is ErrNotFound, *EndedError, ErrLogLost, ErrClosed after Close, ErrFenced
+// when yet another writer took the run meanwhile, or ctx's.
+func (p *Producer) Resume(ctx context.Context, id subjects.RunID) (*Run, error) {
+	if p.isClosed() {
+		return nil, ErrClosed
+	}
+	e, err := p.store.Entry(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if e.End != nil {
+		return nil, &EndedError{End: *e.End, Seq: e.Seq}
+	}
+	writer := nuid.Next()
+	last, seq, err := p.takeOver(ctx, id, writer)
+	if err != nil {
+		return nil, err
+	}
+	e, err = p.store.ChangeEntry(ctx, id, func(e *runs.Entry) error {
+		switch {
+		case e.End != nil:
+			return &EndedError{End: *e.End, Seq: e.Seq}
+		case e.ClaimStreamSeq > seq:
+			return fmt.Errorf("%w: writer %.40q", ErrFenced, e.Writer)
+		}
+		e.Producer, e.Writer, e.ClaimStreamSeq, e.State = p.lease.ID(), writer, seq, runs.StateRunning
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := p.newRun(e, seq)
+	r.assigned, r.acked = last, last
+	if err = r.readBack(ctx); err == nil {
+		err = p.add(r)
+	}
+	if err != nil {
+		p.disown(r)
+		return nil, err
+	}
+	p.log.Info("run taken over", "run", id, "seq", last)
+	if f := p.cfg.Metrics.Resumed; f != nil {
+		f()
+	}
+	return r, nil
+}
+
+// takeOver appends the takeover record; it gives the run's newest seq and the
+// record's stream sequence.
+func (p *Producer) takeOver(ctx context.Context, id subjects.RunID, writer string) (last, seq uint64, err error) {
+	for {
+		newest, err := p.store.Last(ctx, id)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			return 0, 0, ErrLogLost
+		case err != nil:
+			return 0, 0, err
+		}
+		if end := newest.End(); end != nil {
+			_, err := p.store.Seal(ctx, id, *end, newest.Last)
+			return 0, 0, errors.Join(&EndedError{End: *end, Seq: newest.Last}, err)
+		}
+		rec := subjects.Record{Kind: subjects.KindTakeover, Last: newest.Last, Writer: writer}
+		seq, err := p.store.Append(ctx, id, &rec, newest.StreamSeq)
+		if err == nil {
+			return newest.Last, seq, nil
+		}
+		if !errors.Is(err, ErrFenced) || errors.Is(err, ErrEnded) || ctx.Err() != nil {
+			return 0, 0, err
+		}
+	}
+}
+
+// disown gives up a run that was taken over and cannot be written: without a
+// producer, a janitor ends it if nobody else takes it.
+func (p *Producer) disown(r *Run) {
+	close(r.written)
+	r.fail(ErrClosed)
+	r.stop()
+	ctx, cancel := context.WithTimeout(p.ctx, undoTimeout)
+	defer cancel()
+	_, err := p.store.ChangeEntry(ctx, r.id, func(e *runs.Entry) error {
+		if err := r.owns(e); err != nil {
+			return err
+		}
+		e.Producer = ""
+		return nil
+	})
+	if err != nil && !definite(err) {
+		p.log.Warn("a run that could not be taken over is not given up yet", "run", r.id, "error", err)
+		p.endLater(r, subjects.End{Reason: subjects.ReasonAbandoned})
+	}
+}
+
+// readBack finds the segments there are, also those that the former writer did not live
+// to note, and reads the events behind them from the log.
+func (r *Run) readBack(ctx context.Context) error {
+	from := r.entry.FirstStreamSeq
+	for n := max(r.entry.Segments-1, 0); ; n++ {
+		seg, err := r.p.store.Segment(ctx, r.id, n)
+		if errors.Is(err, ErrNotFound) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		r.history.cover(seg.To, n)
+		from = seg.StreamSeq
+	}
+	for wait := 5 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		next, err := r.readRecords(ctx, from)
+		if err != nil || next > r.prev {
+			return err
+		}
+		// A replica that lags answered; the takeover is known to be stored.
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+		from = next
+	}
+}
+
+// readRecords reads the log from a stream sequence on, up to the takeover record or as
+// far as it is shown, and returns where to go on.
+func (r *Run) readRecords(ctx context.Context, from uint64) (uint64, error) {
+	var parts [][]byte
+	start := from
+	for from <= r.prev {
+		page, err := r.p.store.Page(ctx, r.id, from)
+		if err != nil {
+			return from, err
+		}
+		if len(page) == 0 {
+			return start, nil
+		}
+		for _, rec := range page {
+			if rec.StreamSeq > r.prev {
+				return rec.StreamSeq, nil
+			}
+			from = rec.StreamSeq + 1
+			parts = r.readRecord(&rec, parts)
+			if len(parts) == 0 {
+				start = from
+			}
+		}
+	}
+	if h := &r.history; h.covered+uint64(h.events) != r.acked {
+		return from, fmt.Errorf("%w: of its events up to seq %d only those up to %d are there",
+			ErrLogLost, r.acked, h.covered+uint64(h.events))
+	}
+	return from, nil
+}
+
+// readRecord adds what a record completes to the history. parts are those of an event
+// that is not complete yet; any other record shows that it never will be.
+func (r *Run) readRecord(rec *runs.Stored, parts [][]byte) [][]byte {
+	h := &r.history
+	b := batch{body: rec.Body, n: rec.Count, last: rec.Last}
+	messages := 1
+	if rec.Kind == subjects.KindPart {
+		if rec.Part != len(parts)+1 {
+			parts = nil
+		}
+		parts = append(parts, rec.Body)
+		if rec.Part < rec.Parts || len(parts) < rec.Parts {
+			h.messages++
+			return parts
+		}
+		b.body, messages = bytes.Join(parts, nil), 1
+	}
+	s := stored{batch: b, streamSeq: rec.StreamSeq, messages: messages}
+	switch at := h.covered + uint64(h.events); {
+	case rec.Count == 0 || rec.Last <= at:
+		h.messages++
+	case rec.Prev() == at:
+		h.add(s)
+	case rec.Prev() < at:
+		h.add(s.after(at))
+	}
+	return nil
+}

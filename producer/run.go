@@ -1,0 +1,272 @@
+package producer
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/rejoin/rejoin/internal/agui"
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// Run is a run that this process writes. Its methods may be called at once from
+// anywhere; events published by one goroutine keep their order.
+//
+// A Run has to be given back by exactly one of Finish, Release and Close. Deferring
+// Close is right beside any of them: it does nothing to a run that is over.
+type Run struct {
+	p          *Producer
+	id         subjects.RunID
+	writer     string // token of this writer of this run
+	tenant     string
+	chat       string
+	generation uint64
+
+	ctx     context.Context // ends when the run is over: what writer and checkpoints run in
+	stop    context.CancelFunc
+	wake    chan struct{} // to the writer, one place
+	written chan struct{} // closed when the writer has returned
+	done    chan struct{} // closed when nothing can be published any more
+	turn    chan struct{} // one place: whoever gives the run back
+
+	mu       sync.Mutex
+	queue    queue
+	history  history
+	assigned uint64 // newest seq given out
+	acked    uint64 // newest seq known to be stored
+	prev     uint64 // stream sequence of the newest record
+	idle     bool   // the writer waits for wake
+	closing  bool   // nothing more is accepted
+	cutting  bool   // a checkpoint goroutine is at work
+	all      bool   // checkpoints are to cover everything
+	err      error  // why nothing can be published any more
+	changed  signal // anything above
+
+	entry *runs.Entry // as last stored; the checkpoints' own
+
+	ending ending // guarded by turn
+}
+
+// signal wakes whoever waits for a change. It is guarded by the run's mutex, and
+// costs nothing while nobody waits.
+type signal struct{ c chan struct{} }
+
+func (s *signal) wait() <-chan struct{} {
+	if s.c == nil {
+		s.c = make(chan struct{})
+	}
+	return s.c
+}
+
+func (s *signal) wake() {
+	if s.c != nil {
+		close(s.c)
+		s.c = nil
+	}
+}
+
+func (p *Producer) newRun(e *runs.Entry, prev uint64) *Run {
+	r := &Run{p: p, id: e.RunID, writer: e.Writer, tenant: e.Tenant, chat: e.ChatID, generation: e.Generation,
+		wake: make(chan struct{}, 1), written: make(chan struct{}), done: make(chan struct{}),
+		turn: make(chan struct{}, 1), prev: prev, entry: e}
+	r.ctx, r.stop = context.WithCancel(p.ctx)
+	return r
+}
+
+// ID is the run's id.
+func (r *Run) ID() subjects.RunID { return r.id }
+
+// LastSeq is the number of the newest event that Publish has taken, stored or not; 0
+// before the first.
+func (r *Run) LastSeq() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.assigned
+}
+
+// StoredSeq is the number of the newest event that the broker has acknowledged.
+func (r *Run) StoredSeq() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.acked
+}
+
+// Done is closed when nothing can be published any more: the run was given back,
+// or lost to another writer or to the broker. Err says why.
+func (r *Run) Done() <-chan struct{} { return r.done }
+
+// Err is nil while the run takes events, and afterwards what Publish returns.
+func (r *Run) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.refusal()
+}
+
+func (r *Run) refusal() error {
+	if r.err == nil && r.closing {
+		return ErrClosed
+	}
+	return r.err
+}
+
+// Publish takes one event, gives it the run's next number and returns that, before
+// the event is stored; see Flush. It keeps nothing of event. While the run's buffer
+// is full it waits. It never changes the event, save for line breaks between tokens.
+//
+// The error is an *EventError when the event is refused, and the run goes on. It is
+// ErrFenced, *EndedError, ErrLogLost or ErrClosed when the run takes no events any
+// more, and then those not yet stored are lost. It is ctx's when the buffer stayed full.
+func (r *Run) Publish(ctx context.Context, event []byte) (seq uint64, err error) {
+	seq, _, err = r.publish(ctx, event, 0)
+	return seq, err
+}
+
+// PublishAt is Publish for exact repetitions: the event is the run's seq-th, counted
+// from 1. Where the run has that number already nothing happens and fresh is
+// false; a number beyond the next one is a *GapError.
+func (r *Run) PublishAt(ctx context.Context, seq uint64, event []byte) (fresh bool, err error) {
+	if seq == 0 {
+		return false, &GapError{Expected: r.LastSeq() + 1}
+	}
+	_, fresh, err = r.publish(ctx, event, seq)
+	return fresh, err
+}
+
+func (r *Run) publish(ctx context.Context, event []byte, at uint64) (seq uint64, fresh bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, false, err
+	}
+	if at > 0 && at <= r.LastSeq() {
+		return at, false, r.Err()
+	}
+	var e agui.Event
+	if err := r.p.check(event, &e); err != nil {
+		return 0, false, err
+	}
+	size := len(e.Raw)
+	r.mu.Lock()
+	for {
+		if err := r.refusal(); err != nil {
+			r.mu.Unlock()
+			return 0, false, err
+		}
+		if at > 0 && at != r.assigned+1 {
+			next := r.assigned + 1
+			r.mu.Unlock()
+			if at < next {
+				return at, false, nil
+			}
+			return 0, false, &GapError{Expected: next}
+		}
+		if r.queue.room(size, r.p.cfg.MaxPendingEvents, r.p.cfg.MaxPendingBytes) {
+			break
+		}
+		changed := r.changed.wait()
+		r.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return 0, false, ctx.Err()
+		case <-changed:
+		}
+		r.mu.Lock()
+	}
+	r.assigned++
+	seq = r.assigned
+	r.queue.push(e.Raw, seq)
+	r.nudge()
+	r.mu.Unlock()
+	if f := r.p.cfg.Metrics.Published; f != nil {
+		f(size)
+	}
+	return seq, true, nil
+}
+
+// nudge wakes the writer if it waits. The caller holds mu.
+func (r *Run) nudge() {
+	if r.idle {
+		r.idle = false
+		select {
+		case r.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Flush waits until everything published before is stored, and returns the number of
+// the newest event that is. The error is that of Publish, or ctx's.
+func (r *Run) Flush(ctx context.Context) (uint64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	goal := r.assigned
+	err := r.await(ctx, func() bool { return r.acked >= goal })
+	return r.acked, err
+}
+
+// await waits for a condition that the run's own progress makes true. The caller
+// holds mu, which is let go meanwhile.
+func (r *Run) await(ctx context.Context, met func() bool) error {
+	for !met() {
+		if r.err != nil {
+			return r.err
+		}
+		changed := r.changed.wait()
+		r.mu.Unlock()
+		var err error
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-changed:
+		}
+		r.mu.Lock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fail ends publishing for good. Only the first reason counts.
+func (r *Run) fail(err error) {
+	if errors.Is(err, context.Canceled) {
+		err = ErrClosed // ctx ends only when the run is given back
+	}
+	r.mu.Lock()
+	first := r.err == nil
+	if first {
+		r.err = err
+		r.queue.drop()
+		if !r.closing {
+			close(r.done)
+		}
+		r.closing = true
+		r.nudge()
+		r.changed.wake()
+	}
+	r.mu.Unlock()
+	if !first || errors.Is(err, ErrClosed) {
+		return
+	}
+	r.stop()
+	if errors.Is(err, ErrFenced) {
+		r.p.log.Warn("another writer took the run", "run", r.id, "error", err)
+		if f := r.p.cfg.Metrics.Fenced; f != nil {
+			f()
+		}
+		return
+	}
+	r.p.log.Error("the run cannot be written any more", "run", r.id, "error", err)
+	r.p.endLater(r, subjects.End{Reason: subjects.ReasonError})
+}
+
+// refuse makes Publish return ErrClosed from now on; what it took is still written.
+func (r *Run) refuse() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closing {
+		r.closing = true
+		close(r.done)
+		r.idle = true
+		r.nudge()
+	}
+}
