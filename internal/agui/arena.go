@@ -1,12 +1,11 @@
 package agui
 
-import "slices"
-
 // The chunks of an arena double from minChunk, so that a quiet run costs little,
-// to maxChunk, so that a long one wastes at most that.
+// to maxChunk, so that a long one wastes at most that. It is the largest size that
+// the Go allocator hands out from its free lists.
 const (
 	minChunk = 512
-	maxChunk = 64 << 10
+	maxChunk = 32 << 10
 )
 
 // arena is a byte string that grows at its end without ever being moved: a
@@ -31,10 +30,8 @@ func (a *arena) write(p []byte) {
 	a.last = append(make([]byte, 0, chunk), p...)
 }
 
-func (a *arena) appendTo(dst []byte) []byte {
-	dst = slices.Grow(dst, a.size)
-	for _, c := range a.full {
-		dst = append(dst, c...)
-	}
-	return append(dst, a.last...)
+// pieces lists the bytes so far and then more, for reading only.
+func (a *arena) pieces(more []byte) [][]byte {
+	out := make([][]byte, 0, len(a.full)+2)
+	return append(append(out, a.full...), a.last, more)
 }

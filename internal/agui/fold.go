@@ -1,6 +1,9 @@
 package agui
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 // Fold turns a sequence of events into the shortest one that reduces to the
 // same state, as lines of NDJSON. B is merged into A when all of this holds:
@@ -85,8 +88,15 @@ func (f *Fold) Len() int { return f.done.size + len(f.tail()) }
 // AppendTo appends the events to dst, joined by line breaks, with none at the
 // end. The fold goes on as if nothing had been read.
 func (f *Fold) AppendTo(dst []byte) []byte {
+	pieces := f.done.pieces(f.tail())
+	if dst == nil {
+		return bytes.Join(pieces, nil) // unlike slices.Grow it does not clear first what it writes next
+	}
 	dst = slices.Grow(dst, f.Len())
-	return append(f.done.appendTo(dst), f.tail()...)
+	for _, p := range pieces {
+		dst = append(dst, p...)
+	}
+	return dst
 }
 
 // Cut returns what AppendTo would and empties the fold. Nothing is merged

@@ -176,7 +176,7 @@ func TestFoldAddLines(t *testing.T) {
 }
 
 // Appending never moves what is there: the number of allocations is that of the
-// 64 KiB pieces (and of the list of them), however many deltas come.
+// 32 KiB pieces (and of the list of them), however many deltas come.
 func TestFoldIsLinear(t *testing.T) {
 	var events []agui.Event
 	for _, raw := range deltas(10_000, 1024) {
@@ -190,7 +190,7 @@ func TestFoldIsLinear(t *testing.T) {
 			f.Add(&events[i])
 		}
 	})
-	require.Less(t, n, float64(10_000*1024/(64<<10)+40))
+	require.Less(t, n, float64(10_000*1024/(32<<10)+40))
 }
 
 func TestLines(t *testing.T) {

@@ -47,9 +47,9 @@ func Lines(ndjson []byte) iter.Seq[[]byte] {
 // AppendArray appends to dst a JSON array of all events of the given NDJSON
 // parts in order, brackets included: [] when there are none.
 func AppendArray(dst []byte, parts ...[]byte) []byte {
-	size := len("[]")
+	size := len("[")
 	for _, part := range parts {
-		size += len(part) + 1
+		size += len(part) + len("]") // or a comma before the next
 	}
 	dst = append(slices.Grow(dst, size), '[')
 	first := true
