@@ -1,0 +1,130 @@
+package relay
+
+import (
+	"bytes"
+
+	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/agui"
+)
+
+const (
+	// chunkSize is how much goes out in one write. The time for a write is bounded
+	// and not that for a frame, so that a slow reader of a 50 MiB snapshot need only
+	// take 64 KiB in that time.
+	chunkSize = 64 << 10
+
+	// frameRoom is more than what a frame has besides its events.
+	frameRoom = 1 << 10
+
+	// keepSize is how much of a buffer an idle stream keeps: thousands of streams
+	// are idle, and each was busy once.
+	keepSize = 4 << 10
+)
+
+// chunks gathers what is to be written and passes it on in chunks, so that a frame
+// of any size goes out through a buffer of bounded size. After an error nothing
+// more is passed on.
+type chunks struct {
+	buf  []byte
+	send func([]byte) error // does not keep what it is given
+	err  error
+}
+
+// need makes room for n more bytes, n not above chunkSize.
+func (c *chunks) need(n int) {
+	if len(c.buf)+n > chunkSize {
+		c.pass()
+	}
+}
+
+// pass hands on what has gathered.
+func (c *chunks) pass() {
+	if c.err == nil && len(c.buf) > 0 {
+		c.err = c.send(c.buf)
+	}
+	c.buf = c.buf[:0]
+}
+
+// shrink lets go of a buffer that was large, once it is empty.
+func (c *chunks) shrink() {
+	if len(c.buf) == 0 && cap(c.buf) > keepSize {
+		c.buf = nil
+	}
+}
+
+func (c *chunks) text(s string) { c.add([]byte(s), false) }
+
+// json appends raw JSON. Line breaks, which it can have only between its tokens,
+// become spaces: one left in would end an SSE line.
+func (c *chunks) json(b []byte) { c.add(b, true) }
+
+func (c *chunks) add(b []byte, oneLine bool) {
+	for len(b) > 0 && c.err == nil {
+		if len(c.buf) >= chunkSize {
+			c.pass()
+		}
+		from := len(c.buf)
+		n := min(len(b), chunkSize-from)
+		c.buf = append(c.buf, b[:n]...)
+		if oneLine {
+			flatten(c.buf[from:])
+		}
+		b = b[n:]
+	}
+}
+
+// flatten turns the line breaks in b into spaces.
+func flatten(b []byte) {
+	for _, br := range [...]byte{'\n', '\r'} {
+		for rest := b; ; {
+			i := bytes.IndexByte(rest, br)
+			if i < 0 {
+				break
+			}
+			rest[i] = ' '
+			rest = rest[i+1:]
+		}
+	}
+}
+
+// array appends the events of an NDJSON text as a JSON array.
+func (c *chunks) array(ndjson []byte) {
+	c.text("[")
+	first := true
+	for event := range agui.Lines(ndjson) {
+		if !first {
+			c.text(",")
+		}
+		first = false
+		c.json(event)
+	}
+	c.text("]")
+}
+
+// frame appends a frame in its SSE form: the bytes that AppendSSE gives, without
+// ever holding more than a chunk of them.
+func (c *chunks) frame(f *consumer.Frame) {
+	if n := len(f.Event) + len(f.Events) + frameRoom; n <= chunkSize {
+		c.need(n)
+		c.buf = f.AppendSSE(c.buf)
+		return
+	}
+	hollow := *f
+	hollow.Event, hollow.Events = nil, nil
+	shell := hollow.AppendSSE(nil)
+	if f.Type == consumer.Event {
+		c.add(bytes.TrimSuffix(shell, []byte("null}\n\n")), false)
+		c.json(f.Event)
+	} else {
+		c.add(bytes.TrimSuffix(shell, []byte("[]}\n\n")), false)
+		c.array(f.Events)
+	}
+	c.text("}\n\n")
+}
+
+// legacy appends one event in the legacy form.
+func (c *chunks) legacy(event []byte) {
+	c.text("data: ")
+	c.json(event)
+	c.text("\n\n")
+}

@@ -1,0 +1,88 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/runs"
+)
+
+// Config says what a relay serves and within which bounds.
+type Config struct {
+	Hub      *consumer.Hub // required
+	Store    *runs.Store   // required
+	Producer http.Handler  // serves the producers' routes under /runs; nil means there are none
+	Metrics  *Metrics      // nil means metrics of its own
+
+	KeepAlive      time.Duration // the longest time an open stream is silent; 0 means 10 s, at most 15 s
+	WriteTimeout   time.Duration // how long an observer may take for 64 KiB before it is cut off; 0 means 10 s
+	MaxStreamAge   time.Duration // after which a stream is closed, 10 % more or less; 0 means 1 h
+	BrokerPatience time.Duration // how long an open stream outlives the broker's silence; 0 means 1 min
+	MaxObservers   int           // streams and waiting requests at once; 0 means 10,000
+
+	DrainWindow  time.Duration // over which a drain spreads the closing of streams; 0 means 1.5 s
+	DrainTimeout time.Duration // after which a drain breaks off what is still open; 0 means 8 s
+
+	Logger *slog.Logger // may be nil
+}
+
+const (
+	// maxKeepAlive is what the protocol promises.
+	maxKeepAlive = 15 * time.Second
+
+	// maxBody bounds the body of a request; maxLegacyBody that of a stock client,
+	// which sends the whole conversation along.
+	maxBody       = 64 << 10
+	maxLegacyBody = 4 << 20
+
+	// bodyTimeout bounds how long a body may take to arrive.
+	bodyTimeout = 30 * time.Second
+)
+
+// ErrConfig is wrapped by New's error for a configuration that cannot be served.
+var ErrConfig = errors.New("relay configuration")
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Hub == nil || c.Store == nil {
+		return c, fmt.Errorf("%w: Hub and Store are required", ErrConfig)
+	}
+	for _, d := range []struct {
+		name      string
+		value     *time.Duration
+		otherwise time.Duration
+	}{
+		{"KeepAlive", &c.KeepAlive, 10 * time.Second},
+		{"WriteTimeout", &c.WriteTimeout, 10 * time.Second},
+		{"MaxStreamAge", &c.MaxStreamAge, time.Hour},
+		{"BrokerPatience", &c.BrokerPatience, time.Minute},
+		{"DrainWindow", &c.DrainWindow, 1500 * time.Millisecond},
+		{"DrainTimeout", &c.DrainTimeout, 8 * time.Second},
+	} {
+		if *d.value < 0 {
+			return c, fmt.Errorf("%w: %s is %v and may not be negative", ErrConfig, d.name, *d.value)
+		}
+		if *d.value == 0 {
+			*d.value = d.otherwise
+		}
+	}
+	if c.KeepAlive > maxKeepAlive {
+		return c, fmt.Errorf("%w: KeepAlive is %v, allowed are up to %v", ErrConfig, c.KeepAlive, maxKeepAlive)
+	}
+	if c.MaxObservers < 0 {
+		return c, fmt.Errorf("%w: MaxObservers is %d and may not be negative", ErrConfig, c.MaxObservers)
+	}
+	if c.MaxObservers == 0 {
+		c.MaxObservers = 10_000
+	}
+	if c.Metrics == nil {
+		c.Metrics = NewMetrics(nil)
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c, nil
+}

@@ -1,0 +1,34 @@
+// Package relay serves runs over HTTP: the streams that observers watch, the
+// answers for those that poll, health and numbers. It holds nothing that its death
+// could lose, and never talks to a producer: both meet in the broker.
+//
+//	config.go        what a relay serves and within which bounds
+//	server.go        the HTTP server around the routes
+//	routes.go        which path leads where; errors become answers in one place
+//	middleware.go    counting requests, surviving panics
+//	failure.go       what a client is told when something is wrong
+//	fields.go        strict reading of JSON bodies and queries
+//	request.go       what a request to watch a chat asks for
+//	live.go          /chat/live: finding the run, opening and closing the stream
+//	serve.go         the serve loop: frames from the hub's reader to the sink
+//	sink.go          the way to one observer: buffer, flush, deadline, keep-alive
+//	chunks.go        frames of any size through a buffer of bounded size
+//	wire.go          protocol 1
+//	legacy.go        plain AG-UI for stock clients
+//	observers.go     who is watching: admission, age, leaving
+//	drain.go         going away without losing anybody's place
+//	runs.go          /runs/{run_id} and its snapshot
+//	health.go        /livez and /readyz
+//	metrics.go       the numbers
+//
+// # Ordering and blocking
+//
+// An observer gets the frames of one run in the order of their seqs, each whole,
+// and the end last. Each stream is served by its request's own goroutine, which
+// pulls frames and writes them: back-pressure is the socket, nothing is queued for
+// anybody, and a slow observer delays nobody else. It is cut off when one write of
+// at most 64 KiB takes longer than Config.WriteTimeout. While the goroutine waits,
+// for the broker, a snapshot or the producer, a timer keeps the connection alive.
+//
+// A drain never cuts a frame, except at an observer that has stalled.
+package relay

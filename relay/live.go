@@ -1,0 +1,146 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/runs"
+)
+
+// livePost serves POST /chat/live.
+func (s *Server) livePost(w http.ResponseWriter, r *http.Request) error {
+	q, err := parseBody(w, r)
+	if err != nil {
+		return err
+	}
+	return s.live(w, r, q)
+}
+
+// liveGet serves GET /chat/live.
+func (s *Server) liveGet(w http.ResponseWriter, r *http.Request) error {
+	q, err := parseQuery(r)
+	if err != nil {
+		return err
+	}
+	return s.live(w, r, q)
+}
+
+// live finds the run to watch and serves it.
+func (s *Server) live(w http.ResponseWriter, r *http.Request, q watch) error {
+	if !canFlush(w) {
+		return errNoFlush
+	}
+	o, ctx, err := s.observers.admit(r.Context())
+	if err != nil {
+		s.refused(err)
+		return err
+	}
+	defer o.done()
+	entry, err := s.find(ctx, q)
+	if errors.Is(err, consumer.ErrIdle) {
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if err == nil {
+		err = o.stream()
+	}
+	if err != nil {
+		s.refused(err)
+		return err
+	}
+	s.stream(ctx, w, o, q, entry)
+	return nil
+}
+
+// find waits for the run as long as the request asks for. Nothing is sent meanwhile.
+func (s *Server) find(ctx context.Context, q watch) (*runs.Entry, error) {
+	s.metrics.waiters.Inc()
+	defer s.metrics.waiters.Dec()
+	e, err := s.cfg.Hub.Find(ctx, q.find())
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return e, err
+}
+
+func (s *Server) refused(err error) {
+	switch {
+	case errors.Is(err, errFull):
+		s.metrics.refused.WithLabelValues("full").Inc()
+	case errors.Is(err, errDraining):
+		s.metrics.refused.WithLabelValues("draining").Inc()
+	}
+}
+
+// stream answers 200 and serves the run. The header and a comment go out before
+// anything is read of the run, so that proxies and clients know where they are.
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, o *observer, q watch, e *runs.Entry) {
+	from := time.Now()
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	h.Set("Rejoin-Run-Id", string(e.RunID))
+	w.WriteHeader(http.StatusOK)
+
+	wire := q.wire()
+	s.metrics.opened.WithLabelValues(wire.name()).Inc()
+	s.metrics.observers.Inc()
+	defer s.metrics.observers.Dec()
+
+	out := newSink(w, s.cfg.KeepAlive, s.cfg.WriteTimeout, o.cancel)
+	defer out.close() // also when something below panics
+	st := &stream{wire: wire, sink: out, leave: o.leave, brokerPatience: s.cfg.BrokerPatience, count: s.countFrame}
+	run := &lateReader{open: func(ctx context.Context) (*consumer.Reader, error) {
+		return s.cfg.Hub.Open(ctx, e, q.options())
+	}}
+	defer run.close()
+
+	err := out.comment()
+	if err == nil {
+		err = st.serve(ctx, run)
+	}
+	c := st.finish(err)
+	s.metrics.closed.WithLabelValues(string(c)).Inc()
+	s.metrics.bytes.Add(float64(out.written()))
+	attrs := []any{"run", e.RunID, "wire", wire.name(), "cause", c, "frames", st.frames, "from", st.first, "to", st.last,
+		"bytes", out.written(), "took", time.Since(from).Round(time.Millisecond)}
+	if c == causeError {
+		s.log.Error("stream closed", append(attrs, "error", err)...)
+		return
+	}
+	s.log.Info("stream closed", attrs...)
+}
+
+func (s *Server) countFrame(t consumer.FrameType) {
+	s.metrics.frames.WithLabelValues(t.String()).Inc()
+}
+
+// lateReader opens its reader at the first Poll: the broker may need time for it,
+// or fail and be asked again, as for any other read.
+type lateReader struct {
+	open   func(context.Context) (*consumer.Reader, error)
+	reader *consumer.Reader
+}
+
+func (l *lateReader) Poll(ctx context.Context) (consumer.Frame, bool, error) {
+	if l.reader == nil {
+		var err error
+		if l.reader, err = l.open(ctx); err != nil {
+			return consumer.Frame{}, false, err
+		}
+	}
+	return l.reader.Poll(ctx)
+}
+
+func (l *lateReader) Changed() <-chan struct{} { return l.reader.Changed() }
+
+func (l *lateReader) close() {
+	if l.reader != nil {
+		l.reader.Close()
+	}
+}

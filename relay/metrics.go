@@ -1,0 +1,133 @@
+package relay
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// Metrics are the numbers of a relay, of its hub and of its janitor. Every label
+// has a fixed set of values, so the number of series never grows. A nil *Metrics is
+// not usable; Config without one gets its own.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	observers prometheus.Gauge
+	waiters   prometheus.Gauge
+	refused   *prometheus.CounterVec
+	opened    *prometheus.CounterVec
+	closed    *prometheus.CounterVec
+	frames    *prometheus.CounterVec
+	bytes     prometheus.Counter
+	panics    prometheus.Counter
+	requests  *prometheus.CounterVec
+
+	tails     prometheus.Gauge
+	snapshots *prometheus.CounterVec
+	gaps      prometheus.Counter
+	replayed  prometheus.Counter
+	catchUp   prometheus.Histogram
+	silence   prometheus.Counter
+
+	ended       *prometheus.CounterVec
+	evicted     prometheus.Counter
+	sweep       prometheus.Histogram
+	sweepErrors prometheus.Counter
+}
+
+// The values that labels may have, besides other.
+var (
+	closeCauses = []string{string(causeEnd), string(causeAge), string(causeDrain), string(causeClient), string(causeStalled),
+		string(causeGone), string(causeBroker), string(causeGap), string(causeError)}
+	snapshotCauses = []string{"attach", "replaced", "ahead", "window", "gap"}
+	endReasons     = []string{string(subjects.ReasonAbandoned), string(subjects.ReasonSuperseded)}
+	frameTypes     = []string{consumer.Snapshot.String(), consumer.Event.String(), consumer.Synced.String(), consumer.End.String()}
+	refusals       = []string{"full", "draining"}
+	wires          = []string{protocol1{}.name(), (*legacy)(nil).name()}
+)
+
+const other = "other"
+
+// NewMetrics makes the metrics and registers them, and those of the Go runtime and
+// the process where nobody has yet. A nil registry means a new one. It panics when
+// called twice with the same registry.
+func NewMetrics(reg *prometheus.Registry) *Metrics {
+	if reg == nil {
+		reg = prometheus.NewRegistry()
+	}
+	m := &Metrics{registry: reg}
+	m.observe()
+	m.read()
+	m.clean()
+	for _, c := range []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
+		if err := reg.Register(c); err != nil && !errors.As(err, &prometheus.AlreadyRegisteredError{}) {
+			panic(err)
+		}
+	}
+	return m
+}
+
+// Registry is where the metrics are registered; others may add theirs.
+func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
+
+func (m *Metrics) observe() {
+	m.observers = m.gauge("rejoin_observers", "Open streams.")
+	m.waiters = m.gauge("rejoin_waiters", "Requests that wait for a run to appear in an idle chat.")
+	m.refused = m.vector("rejoin_observers_refused_total", "Requests for a stream that were answered 503, by why.", "why", refusals)
+	m.opened = m.vector("rejoin_streams_opened_total", "Streams opened, by wire.", "wire", wires)
+	m.closed = m.vector("rejoin_streams_closed_total", "Streams closed, by cause.", "cause", closeCauses)
+	m.frames = m.vector("rejoin_frames_total", "Frames written, by type.", "type", frameTypes)
+	m.bytes = m.counter("rejoin_stream_bytes_total", "Bytes written to streams, before any transfer encoding.")
+	m.panics = m.counter("rejoin_http_panics_total", "Panics in handlers; each is a fault to report.")
+	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rejoin_http_requests_total",
+		Help: "Requests answered, by route pattern, method and status class."}, []string{"route", "method", "status"})
+	m.registry.MustRegister(m.requests)
+}
+
+func (m *Metrics) read() {
+	m.tails = m.gauge("rejoin_tails", "Runs that have at least one observer here.")
+	m.snapshots = m.vector("rejoin_snapshots_total", "Snapshots given out, by cause.", "cause", snapshotCauses)
+	m.gaps = m.counter("rejoin_gaps_total", "Open streams that fell out of what can be replayed and got a snapshot.")
+	m.replayed = m.counter("rejoin_replayed_events_total", "Events read from logs for observers and snapshots.")
+	m.catchUp = m.histogram("rejoin_catchup_seconds", "From attaching to a run to having everything up to its head.")
+	m.silence = m.counter("rejoin_silence_found_total", "Times that asking a quiet run found what the live subject had not brought.")
+}
+
+func (m *Metrics) clean() {
+	m.ended = m.vector("rejoin_janitor_ended_total", "Runs that got their end from the janitor, by reason.", "reason", endReasons)
+	m.evicted = m.counter("rejoin_janitor_evicted_total", "Ended runs that left.")
+	m.sweep = m.histogram("rejoin_janitor_sweep_seconds", "How long a sweep took.")
+	m.sweepErrors = m.counter("rejoin_janitor_sweep_errors_total", "Sweeps that did not finish; the next one goes on.")
+}
+
+// Hub gives the functions that count for a hub.
+func (m *Metrics) Hub() consumer.HubMetrics {
+	return consumer.HubMetrics{
+		Tails:        func(delta int) { m.tails.Add(float64(delta)) },
+		Snapshot:     func(cause string) { m.snapshots.WithLabelValues(oneOf(cause, snapshotCauses)).Inc() },
+		Gap:          m.gaps.Inc,
+		Replay:       func(events int) { m.replayed.Add(float64(max(events, 0))) },
+		CatchUp:      func(d time.Duration) { m.catchUp.Observe(d.Seconds()) },
+		SilenceFound: m.silence.Inc,
+	}
+}
+
+// Janitor gives the functions that count for a janitor.
+func (m *Metrics) Janitor() runs.JanitorMetrics {
+	return runs.JanitorMetrics{
+		Ended:   func(r subjects.Reason) { m.ended.WithLabelValues(oneOf(string(r), endReasons)).Inc() },
+		Evicted: m.evicted.Inc,
+		Swept: func(took time.Duration, err error) {
+			m.sweep.Observe(took.Seconds())
+			if err != nil {
+				m.sweepErrors.Inc()
+			}
+		},
+	}
+}

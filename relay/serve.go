@@ -1,0 +1,151 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/rejoin/rejoin/consumer"
+)
+
+// source is what a stream is read from; see consumer.Reader.
+type source interface {
+	Poll(context.Context) (consumer.Frame, bool, error)
+	Changed() <-chan struct{}
+}
+
+// stream brings the frames of one run to one observer.
+type stream struct {
+	wire  wire
+	sink  *sink
+	leave <-chan cause
+	count func(consumer.FrameType)
+
+	brokerPatience time.Duration // how long the broker may be away
+	away           time.Time     // since when it is
+	pause          time.Duration // before it is asked again
+
+	frames      int
+	first, last uint64 // seqs of the first and the last frame
+}
+
+// leaving is the error of a stream that was told to leave.
+type leaving cause
+
+func (l leaving) Error() string { return "told to leave: " + string(l) }
+
+// serve writes frames until the run has ended, which is no error, or until there
+// is a reason to stop before. Frames that are ready together share a flush.
+func (s *stream) serve(ctx context.Context, src source) error {
+	for {
+		select {
+		case c := <-s.leave:
+			return leaving(c)
+		default:
+		}
+		f, ok, err := src.Poll(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, consumer.ErrBrokerUnavailable):
+			err = s.outage(ctx, err)
+		case err != nil:
+		case ok:
+			s.away = time.Time{}
+			err = s.put(&f)
+		default:
+			s.away = time.Time{}
+			if err = s.sink.flush(); err == nil {
+				err = wait(ctx, s.leave, src.Changed())
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// put hands one frame to the sink.
+func (s *stream) put(f *consumer.Frame) error {
+	var refused error
+	if err := s.sink.put(func(c *chunks) { refused = s.wire.frame(c, f) }); err != nil {
+		return err
+	}
+	if s.frames == 0 {
+		s.first = f.Seq
+	}
+	s.last = f.Seq
+	s.frames++
+	s.count(f.Type)
+	return refused
+}
+
+// outage waits before the broker is asked again. An observer is better off on a
+// stream that will go on than on its way to another relay of the same broker, but
+// not for ever.
+func (s *stream) outage(ctx context.Context, err error) error {
+	const first, longest = 100 * time.Millisecond, 2 * time.Second
+	now := time.Now()
+	if s.away.IsZero() {
+		s.away, s.pause = now, first
+	}
+	if now.Sub(s.away) >= s.brokerPatience {
+		return err
+	}
+	again := time.NewTimer(jitter(s.pause, s.pause/4))
+	defer again.Stop()
+	s.pause = min(2*s.pause, longest)
+	return wait(ctx, s.leave, again.C)
+}
+
+// wait returns nil once wake has something, else why the stream has to stop.
+func wait[T any](ctx context.Context, leave <-chan cause, wake <-chan T) error {
+	select {
+	case <-wake:
+		return nil
+	case c := <-leave:
+		return leaving(c)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// causeOf names what serve returned.
+func causeOf(err error) cause {
+	var told leaving
+	switch {
+	case err == nil:
+		return causeEnd
+	case errors.As(err, &told):
+		return cause(told)
+	case errors.Is(err, errDraining):
+		return causeDrain
+	case errors.Is(err, errLegacyGap):
+		return causeGap
+	case errors.Is(err, consumer.ErrGone):
+		return causeGone
+	case errors.Is(err, consumer.ErrBrokerUnavailable):
+		return causeBroker
+	case errors.Is(err, errWrite) && errors.Is(err, os.ErrDeadlineExceeded):
+		return causeStalled
+	case errors.Is(err, errWrite), errors.Is(err, context.Canceled):
+		return causeClient
+	}
+	return causeError
+}
+
+// finish says what the observer has to know, closes the sink and returns the cause.
+func (s *stream) finish(err error) cause {
+	c := causeOf(err)
+	switch c {
+	case causeEnd, causeGap, causeClient, causeStalled:
+	default:
+		_ = s.sink.put(func(out *chunks) { s.wire.leave(out, c) })
+	}
+	s.sink.close()
+	return c
+}

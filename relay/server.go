@@ -1,0 +1,87 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Server is one relay. It holds nothing that its death could lose.
+type Server struct {
+	cfg       Config
+	log       *slog.Logger
+	metrics   *Metrics
+	observers *observers
+	health    health
+	handler   http.Handler
+	base      context.Context
+	breakOff  context.CancelCauseFunc // ends every request
+}
+
+// New makes a relay that serves once Serve is called, or through Handler. The error
+// wraps ErrConfig. The hub and the store stay the caller's, who closes them after
+// Serve has returned.
+func New(cfg Config) (*Server, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		cfg: cfg, log: cfg.Logger, metrics: cfg.Metrics,
+		observers: newObservers(cfg.MaxObservers, cfg.MaxStreamAge, cfg.DrainWindow),
+	}
+	s.health.ping = cfg.Store.Ping
+	s.base, s.breakOff = context.WithCancelCause(context.Background())
+	s.handler = s.routes()
+	return s, nil
+}
+
+// Handler serves all routes. Whoever uses it without Serve calls Drain.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Limits of the HTTP server. There is no write timeout, since streams stay open;
+// every write has its own. There is no read timeout either, since a producer's
+// request for events may stay open; a body that is read whole has its own.
+const (
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 32 << 10
+)
+
+func (s *Server) server() *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Server{
+		Handler:           s.handler,
+		Protocols:         protocols,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		BaseContext:       func(net.Listener) context.Context { return s.base },
+	}
+}
+
+// Serve serves on the listener until ctx is done, then drains and returns nil. It
+// is called once. The error, otherwise, is the listener's.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	srv := s.server()
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(ln) }()
+	select {
+	case err := <-failed:
+		s.breakOff(err)
+		return err
+	case <-ctx.Done():
+	}
+	s.shutDown(srv)
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
