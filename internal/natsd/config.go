@@ -131,7 +131,7 @@ func (c Config) options(listen, dir string) (*server.Options, error) {
 func splitListen(addr string) (host string, port int, err error) {
 	host, p, err := net.SplitHostPort(addr)
 	if err != nil {
-		return "", 0, fmt.Errorf("%w: Listen is %q, allowed is host:port: %v", ErrConfig, addr, err)
+		return "", 0, fmt.Errorf("%w: Listen is %q, allowed is host:port: %w", ErrConfig, addr, err)
 	}
 	n, err := strconv.ParseUint(p, 10, 16)
 	if err != nil {
