@@ -1,0 +1,138 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/rejoin/rejoin/internal/natsd"
+	"github.com/rejoin/rejoin/internal/runs"
+)
+
+// broker is the fabric as this process reaches it.
+type broker struct {
+	server *natsd.Server // nil where NATS is elsewhere
+	nc     *nats.Conn
+	store  *runs.Store
+	lost   chan error // gets why the connection was closed for good
+}
+
+// The connection's own limits. A dead connection is noticed within two pings; what
+// is published while there is none fails at once, since whoever publishes knows how
+// to settle it, and a buffered record would go out long after it was given up.
+const (
+	pingInterval  = 5 * time.Second
+	maxPings      = 2
+	reconnectWait = 500 * time.Millisecond
+	dialTimeout   = 5 * time.Second
+)
+
+func openBroker(ctx context.Context, cfg Config, name string) (*broker, error) {
+	b := &broker{lost: make(chan error, 1)}
+	if cfg.NATS == "" {
+		var err error
+		b.server, err = natsd.Start(natsd.Config{
+			Listen: cfg.NATSAddr, StoreDir: cfg.Store, Name: name, Logger: quieter(cfg.Logger)})
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrBroker, err)
+		}
+	}
+	if err := b.connect(ctx, cfg, name); err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// dial connects once, and opens the store.
+func (b *broker) dial(ctx context.Context, cfg Config, name string) error {
+	opts := options(cfg, name, b.lost)
+	var err error
+	if b.server != nil {
+		b.nc, err = b.server.Connect(opts...)
+	} else {
+		b.nc, err = nats.Connect(cfg.NATS, opts...)
+	}
+	if err != nil {
+		return err
+	}
+	b.store, err = runs.Open(ctx, b.nc, runs.Config{
+		Partitions: cfg.Partitions, Replicas: cfg.Replicas, Provision: !cfg.NoProvision, Logger: cfg.Logger})
+	if err != nil {
+		b.nc.SetClosedHandler(nil)
+		b.nc.Close()
+		b.nc = nil
+	}
+	return err
+}
+
+func options(cfg Config, name string, lost chan<- error) []nats.Option {
+	log := cfg.Logger
+	opts := []nats.Option{
+		nats.Name(name),
+		nats.Timeout(dialTimeout),
+		nats.MaxReconnects(-1),
+		nats.ReconnectBufSize(-1),
+		nats.ReconnectWait(reconnectWait),
+		nats.ReconnectJitter(reconnectWait, reconnectWait),
+		nats.PingInterval(pingInterval),
+		nats.MaxPingsOutstanding(maxPings),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				log.Warn("lost the broker; reconnecting", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			log.Info("reached the broker again", "server", withoutSecrets(nc.ConnectedUrl()))
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+			log.Warn("the broker reports an error", "error", err)
+		}),
+		nats.ClosedHandler(func(nc *nats.Conn) {
+			lost <- nc.LastError()
+		}),
+	}
+	if cfg.Creds != "" {
+		opts = append(opts, nats.UserCredentials(cfg.Creds))
+	}
+	return opts
+}
+
+// close lets go of the broker. An embedded one stops, and its files are closed.
+func (b *broker) close() {
+	if b.store != nil {
+		b.store.Close()
+	}
+	if b.nc != nil {
+		b.nc.SetClosedHandler(nil)
+		b.nc.Close()
+	}
+	if b.server != nil {
+		b.server.Shutdown()
+	}
+}
+
+// withoutSecrets is a URL as it may be logged.
+func withoutSecrets(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return "a malformed URL"
+	}
+	u.User = nil
+	return u.String()
+}
+
+// hopeless says that waiting does not help.
+func hopeless(err error) bool {
+	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||
+		errors.Is(err, nats.ErrInvalidConnection)
+}
+
+func logWait(log *slog.Logger, servers string, left time.Duration, err error) {
+	log.Warn("the broker is not ready; trying again", "servers", servers, "for", left.Round(time.Second), "error", err)
+}

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/producer/demo"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// Config says what an App is made of. Zero values mean the defaults, those of a
+// relay on an embedded broker with a temporary store.
+type Config struct {
+	// Addr is the host:port to serve HTTP on; port 0 takes a free one. "" means
+	// DefaultAddr.
+	Addr string
+
+	// NATS is where the broker is: URLs, separated by commas. "" means an embedded
+	// one.
+	NATS string
+	// Creds is the file with the user's credentials for NATS; "" for none.
+	Creds string
+	// Connect is how long to wait for a broker that is not there yet; 0 means 30 s.
+	Connect time.Duration
+	// Store is the directory of the embedded broker; "" means a temporary one,
+	// removed at the end.
+	Store string
+	// NATSAddr is the host:port on which the embedded broker takes connections; ""
+	// means it takes none from outside.
+	NATSAddr string
+
+	// Partitions is how many streams hold runs; 0 means as many as there are, or
+	// subjects.Partitions on a new fabric.
+	Partitions int
+	// Replicas of every stream; 0 means 1.
+	Replicas int
+	// NoProvision leaves streams as they are: a missing one is an error.
+	NoProvision bool
+
+	Lease        time.Duration // how long a producer may be silent; 0 means subjects.Lease, at least 1 s
+	Retain       time.Duration // how long ended runs are kept; 0 means subjects.Retention
+	MaxEnded     int           // how many of one owner; 0 means subjects.MaxEndedPerOwner
+	GapThreshold int           // events replayed before a snapshot is cheaper; 0 means subjects.GapThreshold
+	MaxEvent     int           // bytes of one event; 0 means subjects.MaxEventBytes
+	MaxObservers int           // streams at once; 0 means the relay's own default
+
+	// Grace is how long Run may take from the end of its context; 0 means 10 s.
+	Grace time.Duration
+
+	// Demo produces runs to watch in the chat demo.DefaultChat.
+	Demo bool
+	// DemoConfig changes them.
+	DemoConfig demo.Config
+
+	// Version is what the linker was told, for the metrics; "" means what the build
+	// information says.
+	Version string
+
+	Logger *slog.Logger // nil means silent
+}
+
+// Defaults of Config.
+const (
+	DefaultAddr    = "127.0.0.1:8080"
+	DefaultGrace   = 10 * time.Second
+	DefaultConnect = 30 * time.Second
+)
+
+func (c Config) withDefaults() (Config, error) {
+	c.Addr = cmp.Or(c.Addr, DefaultAddr)
+	c.Connect = cmp.Or(c.Connect, DefaultConnect)
+	c.Grace = cmp.Or(c.Grace, DefaultGrace)
+	c.Lease = cmp.Or(c.Lease, subjects.Lease)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	switch {
+	case c.NATS != "" && (c.Store != "" || c.NATSAddr != ""):
+		return c, fmt.Errorf("%w: NATS and the Store or NATSAddr of an embedded broker exclude each other", ErrConfig)
+	case c.NATS == "" && c.Creds != "":
+		return c, fmt.Errorf("%w: Creds are for a broker that NATS names", ErrConfig)
+	case c.Lease < runs.MinLease:
+		return c, fmt.Errorf("%w: Lease is %v, allowed are %v and more", ErrConfig, c.Lease, runs.MinLease)
+	case c.Retain < 0 || c.Grace < 0 || c.Connect < 0:
+		return c, fmt.Errorf("%w: Retain, Grace and Connect may not be negative", ErrConfig)
+	case c.GapThreshold < 0 || c.GapThreshold > subjects.GapThreshold:
+		return c, fmt.Errorf("%w: GapThreshold is %d, allowed are 1 to %d", ErrConfig, c.GapThreshold, subjects.GapThreshold)
+	case c.MaxEnded < 0 || c.MaxEvent < 0 || c.MaxObservers < 0 || c.Partitions < 0 || c.Replicas < 0:
+		return c, fmt.Errorf("%w: no number may be negative", ErrConfig)
+	}
+	return c, nil
+}
+
+// servers are the broker's URLs, without what is secret in them.
+func (c Config) servers() string {
+	urls := strings.Split(c.NATS, ",")
+	for i, u := range urls {
+		urls[i] = withoutSecrets(strings.TrimSpace(u))
+	}
+	return strings.Join(urls, ", ")
+}

@@ -1,0 +1,38 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// How long to wait between attempts to reach a broker that is not there yet.
+const (
+	firstAttempt = 200 * time.Millisecond
+	lastAttempt  = 3 * time.Second
+)
+
+// connect waits for the broker: relays and broker are often started together. An
+// embedded one is there, so its first answer is final.
+func (b *broker) connect(ctx context.Context, cfg Config, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, cfg.Connect)
+	defer cancel()
+	until, _ := ctx.Deadline()
+	for wait := firstAttempt; ; wait = min(2*wait, lastAttempt) {
+		err := b.dial(ctx, cfg, name)
+		switch {
+		case err == nil:
+			return nil
+		case b.server != nil:
+			return fmt.Errorf("%w: %w", ErrBroker, err)
+		case hopeless(err) || time.Until(until) < wait:
+			return fmt.Errorf("%w at %s: %w", ErrBroker, cfg.servers(), err)
+		}
+		logWait(cfg.Logger, cfg.servers(), time.Until(until), err)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w at %s: %w", ErrBroker, cfg.servers(), err)
+		case <-time.After(wait):
+		}
+	}
+}

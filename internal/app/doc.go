@@ -1,0 +1,26 @@
+// Package app puts the parts together: it is the whole program behind the rejoin
+// command, as one struct that a test boots exactly as it is shipped.
+//
+//	app.go       App: New, Run, Hurry, and where it serves
+//	config.go    Config, its defaults and what it refuses
+//	broker.go    the connection: an embedded server or NATS elsewhere
+//	connect.go   waiting for a broker that is not there yet
+//	relay.go     the parts of a relay, and the order in which they stop
+//	janitor.go   RunJanitor: a janitor alone
+//	metrics.go   the one registry, and what producers count
+//	logging.go   the logger that flags describe
+//	version.go   what was built
+//	errors.go    the errors
+//
+// # Order
+//
+// The address is taken first, then the broker, then what reads and writes through
+// it. Stopping goes the other way: the relay turns unready and lets its streams and
+// requests end, then runs that are still open are given up, then the janitor, the
+// hub and the connection stop, and an embedded server last, so that everything
+// before it could still be stored.
+//
+// Run blocks until all of that is over; nothing it started outlives it. Its time
+// from the end of its context is bounded by Config.Grace, and by about a second after
+// Hurry.
+package app

@@ -1,0 +1,134 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/producer"
+	"github.com/rejoin/rejoin/producer/demo"
+	"github.com/rejoin/rejoin/producer/ingest"
+	"github.com/rejoin/rejoin/relay"
+)
+
+// relayParts is what a relay process is made of, all on one connection.
+type relayParts struct {
+	cfg      Config
+	hub      *consumer.Hub
+	producer *producer.Producer
+	ingest   *ingest.Handler
+	server   *relay.Server
+	janitor  *runs.Janitor
+}
+
+func newRelay(ctx context.Context, cfg Config, b *broker) (*relayParts, error) {
+	m := newMetrics(cfg.Version, b)
+	log := cfg.Logger
+	p := &relayParts{cfg: cfg}
+	var err error
+	p.producer, err = producer.Open(ctx, b.store, producer.Config{
+		Lease: cfg.Lease, MaxEventBytes: cfg.MaxEvent, Metrics: m.producer(), Logger: log.With("part", "producer")})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBroker, err)
+	}
+	p.ingest = ingest.New(ingest.Config{Producer: p.producer, Lease: cfg.Lease, MaxEventBytes: cfg.MaxEvent,
+		Metrics: m.ingest(), Logger: log.With("part", "ingest")})
+	p.hub = consumer.NewHub(consumer.HubConfig{Store: b.store, GapThreshold: uint64(cfg.GapThreshold),
+		Metrics: m.relay.Hub(), Logger: log.With("part", "hub")})
+	p.janitor = runs.NewJanitor(b.store, janitorConfig(cfg, m.relay.Janitor()))
+	routes := chi.NewRouter()
+	p.ingest.Routes(routes)
+	p.server, err = relay.New(relay.Config{Hub: p.hub, Store: b.store, Producer: routes, Metrics: m.relay,
+		MaxObservers: cfg.MaxObservers,
+		DrainWindow:  min(cfg.Grace/5, 1500*time.Millisecond),
+		DrainTimeout: cfg.Grace * 7 / 10, // the rest is for the broker
+		Logger:       log.With("part", "relay")})
+	if err != nil {
+		p.close(make(chan struct{}))
+		return nil, err
+	}
+	return p, nil
+}
+
+// run serves until ctx is done, then stops the parts in order.
+func (p *relayParts) run(ctx context.Context, hurry <-chan struct{}, ln net.Listener) error {
+	background, stopBackground := context.WithCancel(ctx)
+	defer stopBackground()
+	var parts sync.WaitGroup
+	parts.Go(func() { p.janitor.Run(background) })
+	if p.cfg.Demo {
+		c := p.cfg.DemoConfig
+		c.Logger = p.cfg.Logger.With("part", "demo")
+		c.Stop = p.cfg.Grace * 3 / 20
+		parts.Go(func() { demo.Loop(background, p.producer, c) })
+	}
+	over := make(chan struct{})
+	parts.Go(func() {
+		select {
+		case <-hurry:
+			p.server.Drain()
+			p.server.Drain()
+		case <-over:
+		}
+	})
+	// Requests that wait for their body end only because this tells them to.
+	parts.Go(func() {
+		select {
+		case <-background.Done():
+		case <-over:
+		}
+		p.release(hurry)
+	})
+	err := p.server.Serve(ctx, ln)
+	close(over)
+	stopBackground()
+	parts.Wait()
+	p.close(hurry)
+	return err
+}
+
+// release lets other processes go on with the runs that are fed over HTTP.
+func (p *relayParts) release(hurry <-chan struct{}) {
+	ctx, cancel := p.patience(hurry)
+	defer cancel()
+	if err := p.ingest.Close(ctx); err != nil {
+		p.cfg.Logger.Warn("not every run was handed over; each goes on elsewhere once its lease has ended", "error", err)
+	}
+}
+
+// close stops what no request uses any more.
+func (p *relayParts) close(hurry <-chan struct{}) {
+	ctx, cancel := p.patience(hurry)
+	defer cancel()
+	if err := p.ingest.Close(ctx); err != nil {
+		p.cfg.Logger.Warn("not every run was handed over", "error", err)
+	}
+	if err := p.producer.Close(ctx); err != nil {
+		p.cfg.Logger.Warn("not every run has its end; janitors see to it", "error", err)
+	}
+	p.hub.Close()
+}
+
+// patience is how long the broker may take at one step of stopping.
+func (p *relayParts) patience(hurry <-chan struct{}) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.Background(), p.cfg.Grace*3/20)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		select {
+		case <-hurry:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		<-stopped
+	}
+}
