@@ -7,8 +7,8 @@
 //	routes.go        which path leads where; errors become answers in one place
 //	middleware.go    counting requests, surviving panics
 //	failure.go       what a client is told when something is wrong
-//	fields.go        strict reading of JSON bodies and queries
 //	request.go       what a request to watch a chat asks for
+//	query.go         the same as a query, for EventSource
 //	live.go          /chat/live: finding the run, opening and closing the stream
 //	serve.go         the serve loop: frames from the hub's reader to the sink
 //	sink.go          the way to one observer: buffer, flush, deadline, keep-alive

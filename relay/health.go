@@ -2,9 +2,12 @@ package relay
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/rejoin/rejoin/consumer"
 )
 
 const (
@@ -50,11 +53,10 @@ func (s *Server) livez(w http.ResponseWriter, _ *http.Request) error {
 // readyz says that the relay can serve, or why it cannot.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) error {
 	if s.observers.isDraining() {
-		return failDraining
+		return errDraining
 	}
 	if err := s.health.check(); err != nil {
-		s.log.Debug("not ready", "error", err)
-		return failBroker
+		return fmt.Errorf("%w: %w", consumer.ErrBrokerUnavailable, err)
 	}
 	return writeJSON(w, map[string]string{"status": "ready"})
 }

@@ -34,6 +34,12 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b)
 }
 
+// begun says whether a part of the answer has gone out.
+func begun(w http.ResponseWriter) bool {
+	rec, ok := w.(*recorder)
+	return ok && rec.status != 0
+}
+
 // count counts requests. Nothing of the request itself becomes a label: the route
 // is the pattern it matched, the method one of those in use.
 func (s *Server) count(next http.Handler) http.Handler {
@@ -82,10 +88,10 @@ func (s *Server) recover(next http.Handler) http.Handler {
 			s.metrics.panics.Inc()
 			s.log.Error("panic in a handler", "route", chi.RouteContext(r.Context()).RoutePattern(),
 				"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-			if rec, ok := w.(*recorder); !ok || rec.status != 0 {
+			if begun(w) {
 				panic(http.ErrAbortHandler)
 			}
-			fail(w, failInternal)
+			answer(w, errPanic)
 		}()
 		next.ServeHTTP(w, r)
 	})

@@ -1,17 +1,17 @@
 package relay
 
 import (
+	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/problem"
 	"github.com/rejoin/rejoin/subjects"
 )
-
-// maxWait is what wait_ms is clamped to.
-const maxWait = 30 * time.Second
 
 // watch is what a request to watch a chat asks for.
 type watch struct {
@@ -45,80 +45,90 @@ func (q watch) wire() wire {
 	return protocol1{}
 }
 
-// parseBody reads the body of POST /chat/live: protocol 1's own, or the
-// RunAgentInput of a stock client, which has the whole conversation in it.
-func parseBody(w http.ResponseWriter, r *http.Request) (watch, error) {
-	in, size, err := readObject(w, r, maxLegacyBody)
-	if err != nil {
-		return watch{}, err
-	}
-	legacy := !in.has("protocol")
-	if !legacy && size > maxBody {
-		return watch{}, tooLarge(maxBody)
-	}
-	return parseWatch(in, legacy)
+// fields are those of a body, protocol 1's own or a stock client's RunAgentInput.
+type fields struct {
+	ChatID   *string         `json:"chat_id"`
+	ThreadID *string         `json:"threadId"`
+	Protocol json.RawMessage `json:"protocol"`
+	WaitMS   milliseconds    `json:"wait_ms"`
+	RunID    string          `json:"run_id"`
+	AfterSeq problem.Int     `json:"after_seq"`
+	Synced   bool            `json:"synced"`
 }
 
-// parseQuery reads GET /chat/live. EventSource cannot read the legacy wire, which
-// has no ids to come back with, so protocol 1 is what is meant unless another is
-// named.
-func parseQuery(r *http.Request) (watch, error) {
-	in, err := queryObject(r.URL.RawQuery, "chat_id", "threadId", "run_id")
+// parseBody reads the body of POST /chat/live.
+func parseBody(w http.ResponseWriter, r *http.Request) (watch, error) {
+	body, err := readBody(w, r)
 	if err != nil {
 		return watch{}, err
 	}
-	q, err := parseWatch(in, false)
-	if err != nil {
+	var in fields
+	if err := problem.Decode(body, &in); err != nil {
+		return watch{}, err
+	}
+	legacy := in.Protocol == nil
+	if !legacy && len(body) > maxBody {
+		return watch{}, tooLarge(maxBody)
+	}
+	return in.watch(legacy)
+}
+
+// readBody reads a body within the largest size and the time it may have.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLegacyBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, tooLarge(maxLegacyBody)
+	case err != nil:
+		return nil, problem.New(problem.BadRequest, "the body did not arrive whole").Because(err)
+	}
+	// From here on a read only tells that the client has left.
+	_ = rc.SetReadDeadline(time.Time{})
+	return body, nil
+}
+
+func (in fields) watch(legacy bool) (watch, error) {
+	q := watch{legacy: legacy, wait: time.Duration(in.WaitMS), run: subjects.RunID(in.RunID), synced: in.Synced}
+	if in.Protocol != nil && string(in.Protocol) != "1" {
+		return q, problem.New(problem.UnsupportedProtocol, "protocol must be 1, or absent for plain AG-UI events")
+	}
+	name, chat := "chat_id", in.ChatID
+	if chat == nil && in.ThreadID != nil {
+		name, chat = "threadId", in.ThreadID
+	}
+	if chat == nil {
+		chat = new(string)
+	}
+	if err := subjects.CheckChatID(*chat); err != nil {
+		return q, problem.New(problem.BadRequest, "%s is %s; allowed are 1 to 256 bytes of valid UTF-8", name, err)
+	}
+	q.chat = *chat
+	if err := in.AfterSeq.Check("after_seq", 0, subjects.MaxSeq); err != nil {
 		return q, err
 	}
-	if id := r.Header.Get("Last-Event-ID"); id != "" {
-		return q, q.lastEvent(id)
+	if in.AfterSeq.Set {
+		after := uint64(in.AfterSeq.N)
+		q.after = &after
 	}
 	return q, nil
 }
 
-func parseWatch(in object, legacy bool) (q watch, err error) {
-	q.legacy = legacy
-	if in.has("protocol") && string(in["protocol"]) != "1" {
-		return q, errProtocol
-	}
-	name := "chat_id"
-	if !in.has(name) && in.has("threadId") {
-		name = "threadId"
-	}
-	if q.chat, err = in.text(name); err != nil {
-		return q, err
-	}
-	if err := subjects.CheckChatID(q.chat); err != nil {
-		return q, badRequest(name + " is " + err.Error() + "; allowed are 1 to 256 bytes of valid UTF-8")
-	}
-	wait, err := in.integer("wait_ms", uint64(maxWait/time.Millisecond), true)
-	if err != nil {
-		return q, err
-	}
-	if wait != nil {
-		q.wait = time.Duration(*wait) * time.Millisecond
-	}
-	run, err := in.text("run_id")
-	if err != nil {
-		return q, err
-	}
-	q.run = subjects.RunID(run)
-	if q.after, err = in.integer("after_seq", subjects.MaxSeq, false); err != nil {
-		return q, err
-	}
-	q.synced, err = in.boolean("synced")
-	return q, err
-}
+// milliseconds is a wait: an integer in plain digits, from 0 on, however large,
+// clamped to maxWait.
+type milliseconds time.Duration
 
-// lastEvent takes the cursor from the id of the last frame that arrived, which is
-// newer than that of the query.
-func (q *watch) lastEvent(id string) error {
-	i := strings.LastIndexByte(id, ':')
-	seq, err := strconv.ParseUint(id[i+1:], 10, 64)
-	if i <= 0 || err != nil || seq > subjects.MaxSeq {
-		return badRequest("Last-Event-ID must be <run_id>:<seq> as in the id of a frame, with a seq 0 … 2^53-1")
+// maxWait is the longest a request waits for a run to appear.
+const maxWait = 30 * time.Second
+
+// UnmarshalJSON implements json.Unmarshaler; package problem names the field.
+func (m *milliseconds) UnmarshalJSON(raw []byte) error {
+	n, err := strconv.ParseUint(string(raw), 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // one out of range is as large as can be
+		return problem.New(problem.BadRequest, "must be an integer from 0 on, in plain digits")
 	}
-	q.run, q.after = subjects.RunID(id[:i]), &seq
+	*m = milliseconds(time.Duration(min(n, uint64(maxWait/time.Millisecond))) * time.Millisecond)
 	return nil
 }

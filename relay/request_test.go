@@ -17,9 +17,9 @@ func TestWhatIsRefusedAndWhy(t *testing.T) {
 	f := newFabric(t, nil)
 	f.start("c").deltas(1)
 	for body, want := range map[string]string{
-		``:                                      "not one JSON object",
-		`[]`:                                    "not one JSON object",
-		`null`:                                  "not one JSON object",
+		``:                                      "the body is empty",
+		`[]`:                                    "no object",
+		`null`:                                  "no object",
 		`{"chat_id":"c","protocol":1} {}`:       "not one JSON object",
 		"{\"chat_id\":\"\xff\",\"protocol\":1}": "not valid UTF-8",
 		`{}`:                                    "chat_id is empty",
@@ -29,23 +29,23 @@ func TestWhatIsRefusedAndWhy(t *testing.T) {
 		`{"chat_id":"","protocol":1}`:           "chat_id is empty",
 		`{"chat_id":"","threadId":"c","protocol":1}`:               "chat_id is empty",
 		`{"threadId":"","protocol":1}`:                             "threadId is empty",
-		`{"chat_id":7,"protocol":1}`:                               "chat_id is not a string",
-		`{"chat_id":["c"],"protocol":1}`:                           "chat_id is not a string",
+		`{"chat_id":7,"protocol":1}`:                               "chat_id must be a string",
+		`{"chat_id":["c"],"protocol":1}`:                           "chat_id must be a string",
 		`{"chat_id":"\ud800","protocol":1}`:                        "chat_id has an escape",
 		`{"chat_id":"a\udc00b","protocol":1}`:                      "chat_id has an escape",
 		`{"chat_id":"\ud800\ud800\udc00","protocol":1}`:            "chat_id has an escape",
 		`{"chat_id":"` + long(257) + `","protocol":1}`:             "1 to 256 bytes",
 		`{"chat_id":"` + strings.Repeat("é", 129) + `"}`:           "1 to 256 bytes",
 		`{"chat_id":"c","protocol":1,"wait_ms":-1}`:                "wait_ms must be an integer from 0 on",
-		`{"chat_id":"c","protocol":1,"wait_ms":1.5}`:               "wait_ms",
-		`{"chat_id":"c","protocol":1,"wait_ms":1e3}`:               "wait_ms",
-		`{"chat_id":"c","protocol":1,"wait_ms":"5"}`:               "wait_ms",
-		`{"chat_id":"c","protocol":1,"wait_ms":true}`:              "wait_ms",
-		`{"chat_id":"c","protocol":1,"run_id":5}`:                  "run_id is not a string",
+		`{"chat_id":"c","protocol":1,"wait_ms":1.5}`:               "wait_ms must be",
+		`{"chat_id":"c","protocol":1,"wait_ms":1e3}`:               "wait_ms must be",
+		`{"chat_id":"c","protocol":1,"wait_ms":"5"}`:               "wait_ms must be",
+		`{"chat_id":"c","protocol":1,"wait_ms":true}`:              "wait_ms must be",
+		`{"chat_id":"c","protocol":1,"run_id":5}`:                  "run_id must be a string",
 		`{"chat_id":"c","protocol":1,"run_id":"\udfff"}`:           "run_id has an escape",
-		`{"chat_id":"c","protocol":1,"synced":"true"}`:             "synced is neither true nor false",
-		`{"chat_id":"c","protocol":1,"synced":1}`:                  "synced is neither",
-		`{"chat_id":"c","protocol":1,"run_id":"r","after_seq":-1}`: "after_seq must be an integer 0 … 9007199254740991",
+		`{"chat_id":"c","protocol":1,"synced":"true"}`:             "synced must be true or false",
+		`{"chat_id":"c","protocol":1,"synced":1}`:                  "synced must be",
+		`{"chat_id":"c","protocol":1,"run_id":"r","after_seq":-1}`: "after_seq is -1; allowed are integers from 0 to 9007199254740991",
 	} {
 		a := f.do(http.MethodPost, "/chat/live", body)
 		require.Equal(t, http.StatusBadRequest, a.status, body)
@@ -61,7 +61,7 @@ func TestWhatIsRefusedAndWhy(t *testing.T) {
 	}
 	for query, want := range map[string]string{
 		``:                                "chat_id is empty",
-		`chat_id=%ff`:                     "chat_id is not valid UTF-8",
+		`chat_id=%ff`:                     "\"chat_id\" is not valid UTF-8",
 		`chat_id=%zz`:                     "query is malformed",
 		`chat_id=c&wait_ms=soon`:          "wait_ms",
 		`chat_id=c&run_id=r&after_seq=+1`: "after_seq",

@@ -1,15 +1,15 @@
 package relay
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/rejoin/rejoin/internal/problem"
 )
 
 // handler is one that returns what went wrong, for one place to answer.
@@ -47,24 +47,31 @@ func (s *Server) handle(h handler) http.HandlerFunc {
 		if err == nil {
 			return
 		}
-		if rec, ok := w.(*recorder); ok && rec.status != 0 {
-			s.log.Warn("an answer broke off", "route", chi.RouteContext(r.Context()).RoutePattern(), "error", err)
+		route := chi.RouteContext(r.Context()).RoutePattern()
+		if begun(w) {
+			s.log.Warn("an answer broke off", "route", route, "error", err)
 			panic(http.ErrAbortHandler)
 		}
-		f := failureOf(err)
-		if f == nil && errors.Is(context.Cause(r.Context()), errDraining) {
-			f = failDraining
-		}
-		switch {
-		case f == nil: // the client has left
+		p := answerTo(r.Context(), err)
+		if p == nil { // the client has left
 			return
-		case f == failInternal:
-			s.log.Error("request failed", "route", chi.RouteContext(r.Context()).RoutePattern(), "error", err)
-		case f.status >= http.StatusInternalServerError:
-			s.log.Debug("request refused", "code", f.code, "error", err)
 		}
-		fail(w, f)
+		if p.Code == problem.Internal {
+			s.log.Error("request failed", "route", route, "error", err)
+		} else if p.RetryAfter > 0 {
+			s.log.Debug("request refused", "route", route, "error", err)
+		}
+		answer(w, p)
 	}
+}
+
+// writeTimeout bounds how long an answer that is not a stream may take to go out.
+const writeTimeout = 30 * time.Second
+
+// answer writes a problem, within the time that an answer may take.
+func answer(w http.ResponseWriter, p *problem.Error) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+	problem.Write(w, p)
 }
 
 // wrongMethod answers 405 with the methods that the path takes.
