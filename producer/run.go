@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/rejoin/rejoin/internal/agui"
@@ -201,6 +202,30 @@ func (r *Run) Flush(ctx context.Context) (uint64, error) {
 	goal := r.assigned
 	err := r.await(ctx, func() bool { return r.acked >= goal })
 	return r.acked, err
+}
+
+// Check asks the broker's leader whether the run is still this writer's to write, which
+// a writer that is silent would otherwise learn with its next event. The error is
+// that of Publish, or what kept the broker from answering.
+func (r *Run) Check(ctx context.Context) error {
+	if err := r.Err(); err != nil {
+		return err
+	}
+	last, err := r.p.store.Last(ctx, r.id)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		err = ErrLogLost
+	case err != nil:
+		return err
+	case last.Writer == r.writer:
+		return nil
+	case last.Kind == subjects.KindEnd:
+		err = &EndedError{End: *last.End(), Seq: last.Last}
+	default:
+		err = fmt.Errorf("%w: writer %.40q", ErrFenced, last.Writer)
+	}
+	r.fail(err)
+	return err
 }
 
 // await waits for a condition that the run's own progress makes true. The caller

@@ -1,0 +1,48 @@
+package ingest
+
+import (
+	"cmp"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/rejoin/rejoin/producer"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// Config says how a Handler works.
+type Config struct {
+	Producer *producer.Producer // required
+	// MaxEventBytes is the largest event, its line break not counted; 0 means
+	// subjects.MaxEventBytes. The Producer's own limit counts too.
+	MaxEventBytes int
+	// Lease is how long a run may be without a call; 0 means subjects.Lease.
+	Lease time.Duration
+	// MaxRuns is how many runs are held at once; 0 means 10,000.
+	MaxRuns int
+	// Tenant says whose request it is; nil means the one tenant "".
+	Tenant  func(*http.Request) string
+	Metrics Metrics
+	Logger  *slog.Logger // may be nil
+}
+
+const defaultMaxRuns = 10_000
+
+// Metrics is told what happens. A nil function is not called. They must not block.
+type Metrics struct {
+	Abandoned func() // a run had no call for the lease time
+	Retaken   func() // a run came back from another process
+}
+
+func (c Config) withDefaults() Config {
+	c.MaxEventBytes = cmp.Or(c.MaxEventBytes, subjects.MaxEventBytes)
+	c.Lease = cmp.Or(c.Lease, subjects.Lease)
+	c.MaxRuns = cmp.Or(c.MaxRuns, defaultMaxRuns)
+	if c.Tenant == nil {
+		c.Tenant = func(*http.Request) string { return "" }
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}

@@ -1,0 +1,33 @@
+// Package ingest lets a producer in any language write runs over HTTP: the requests of
+// the protocol's section 3, on top of package producer.
+//
+//	handler.go    New, the routes, and how an error becomes an answer
+//	config.go     Config and Metrics
+//	problem.go    answers that say what went wrong (RFC 9457)
+//	fields.go     the fields of a request's body
+//	start.go      POST /runs
+//	events.go     POST /runs/{run_id}/events
+//	feed.go       one events request: its numbers, and a run that moved meanwhile
+//	lines.go      a body's lines, each within the limit
+//	end.go        heartbeat and end
+//	sessions.go   the runs that this process holds for callers
+//
+// # Whose run is it
+//
+// A run lives in the process that was called last. A call for a run that this process
+// does not hold, or has lost to another since, takes it over; so a producer may sit
+// behind any load balancer. A request in whose course the run is taken over or ended
+// fails with it, unless nothing of the request had been stored: then it was this
+// request that came last, and it takes the run back.
+//
+// A run without any call for the lease time is ended as abandoned. A call is an open
+// events request too, silent or not; that its caller is gone shows when the
+// connection does, so the server should use TCP keep-alives, as net/http's does.
+//
+// # Order, and who waits for whom
+//
+// Events of one body keep their order, and an events request is answered once all of them
+// are stored. Two bodies at once for one run interleave by line; with Rejoin-First-Seq each line
+// has its own place, and a line that came twice is stored once. A body is read no faster than
+// the broker takes it. A request waits only for its own run.
+package ingest

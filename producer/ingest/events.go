@@ -1,0 +1,122 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rejoin/rejoin/producer"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// FirstSeqHeader gives the number of a body's first event.
+const FirstSeqHeader = "Rejoin-First-Seq"
+
+// events serves POST /runs/{run_id}/events.
+func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
+	id, err := runID(r)
+	if err != nil {
+		return err
+	}
+	at, err := firstSeq(r)
+	if err != nil {
+		return err
+	}
+	held, run, err := h.runs.call(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	defer h.runs.done(held)
+	f := &feed{runs: &h.runs, held: held, run: run, at: at}
+	if streams(r) {
+		if err := f.settle(r.Context()); err != nil {
+			return h.runs.why(err)
+		}
+		defer interrupt(w, f.run)()
+	}
+	last, err := f.take(r.Context(), newLines(r.Body, h.cfg.MaxEventBytes))
+	if err != nil {
+		return h.runs.why(err)
+	}
+	answer(w, http.StatusOK, map[string]any{"accepted": f.accepted, "last_seq": last})
+	return nil
+}
+
+// take publishes a whole body and gives the run's last number once all of it is stored.
+func (f *feed) take(ctx context.Context, in *lines) (last uint64, err error) {
+	if err := f.follows(ctx); err != nil {
+		return 0, err
+	}
+	refused := f.body(ctx, in)
+	if p := (*problem)(nil); refused != nil && !errors.As(refused, &p) {
+		return 0, refused
+	}
+	// What came before a line that is refused is stored before that is said.
+	if last, err = f.flush(ctx); err != nil {
+		return 0, err
+	}
+	return last, refused
+}
+
+// firstSeq reads Rejoin-First-Seq, 0 where there is none.
+func firstSeq(r *http.Request) (uint64, error) {
+	values := r.Header.Values(FirstSeqHeader)
+	if len(values) == 0 {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(values[0], 10, 64)
+	if len(values) > 1 || err != nil || n == 0 || n > subjects.MaxSeq || values[0][0] == '+' {
+		return 0, badRequest("%s must be one integer 1 … 2^53-1, written as digits", FirstSeqHeader)
+	}
+	return n, nil
+}
+
+// body publishes a body's lines as they arrive. A line that is refused is a problem
+// that names it.
+func (f *feed) body(ctx context.Context, in *lines) error {
+	for {
+		line, err := in.next()
+		if err == io.EOF {
+			return nil
+		}
+		if errors.Is(err, errBody) {
+			if lost := f.run.Err(); lost != nil {
+				return lost // that is why reading was interrupted
+			}
+			return badRequest("the body broke off in line %d; the lines before it are stored", in.n+1).with("line", in.n+1)
+		}
+		if err == nil {
+			err = f.line(ctx, line)
+		}
+		var event *producer.EventError
+		var p *problem
+		if errors.As(err, &event) || errors.As(err, &p) {
+			return problemOf(err).with("line", in.n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// interrupt ends the reading of a request's body when the run takes no more events: a
+// producer that only waits would not learn of it. The function returned stops that.
+func interrupt(w http.ResponseWriter, run *producer.Run) func() {
+	over := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-run.Done():
+			_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
+		case <-over:
+		}
+	})
+	return func() {
+		close(over)
+		wg.Wait()
+	}
+}

@@ -1,0 +1,120 @@
+package ingest
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// Handler serves the requests by which a producer writes runs. It is safe for
+// concurrent use, and has to be closed.
+type Handler struct {
+	cfg  Config
+	log  *slog.Logger
+	runs sessions
+
+	wg   sync.WaitGroup
+	quit chan struct{}
+	once sync.Once
+}
+
+// New makes a handler. From now on runs that nobody calls for are ended, until Close.
+func New(cfg Config) *Handler {
+	cfg = cfg.withDefaults()
+	h := &Handler{cfg: cfg, log: cfg.Logger, quit: make(chan struct{})}
+	h.runs.open(cfg)
+	h.wg.Go(h.sweep)
+	return h
+}
+
+// Routes mounts the requests on a router.
+func (h *Handler) Routes(r chi.Router) {
+	r.Post("/runs", h.serve(h.start))
+	r.Post("/runs/{run_id}/events", h.serveStream(h.events))
+	r.Post("/runs/{run_id}/heartbeat", h.serve(h.heartbeat))
+	r.Post("/runs/{run_id}/end", h.serve(h.end))
+}
+
+// Close releases the runs held, so that another process may go on with them, and makes
+// requests fail with 503, those with an open body at once. It returns when all runs are
+// released or ctx is done; a second call does nothing.
+func (h *Handler) Close(ctx context.Context) error {
+	var err error
+	h.once.Do(func() {
+		close(h.quit)
+		h.wg.Wait()
+		err = h.runs.release(ctx)
+	})
+	return err
+}
+
+// leaveTimeout bounds how long the rest of a refused body is waited for: long enough
+// for the answer to be read before the connection goes.
+const leaveTimeout = time.Second
+
+// streams says whether a request's body may stay open for as long as its run: one of
+// unknown length, or longer than what arrives in one go.
+func streams(r *http.Request) bool { return r.ContentLength < 0 || r.ContentLength > shortBody }
+
+const shortBody = 1 << 20
+
+// serve adapts a request's function: the error it returns becomes the answer.
+func (h *Handler) serve(f func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := f(w, r); err != nil {
+			h.refuse(w, r, err)
+		}
+	}
+}
+
+// serveStream is serve for a request whose body may stay open, and may have to be
+// answered before it has ended.
+func (h *Handler) serveStream(f func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		rc := http.NewResponseController(w)
+		_ = rc.SetReadDeadline(time.Time{})
+		_ = rc.SetWriteDeadline(time.Time{})
+		if !streams(r) {
+			h.serve(f)(w, r) // net/http reads the rest by itself
+			return
+		}
+		_ = rc.EnableFullDuplex()
+		body := &watchedBody{ReadCloser: r.Body}
+		r.Body = body
+		err := f(w, r)
+		if err == nil {
+			return
+		}
+		if !body.ended {
+			_ = rc.SetReadDeadline(time.Now().Add(leaveTimeout))
+			if r.ProtoMajor == 1 {
+				w.Header().Set("Connection", "close")
+			}
+		}
+		h.refuse(w, r, err)
+	}
+}
+
+// watchedBody knows whether a body was read to its end.
+type watchedBody struct {
+	io.ReadCloser
+	ended bool
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.ended = b.ended || err == io.EOF
+	return n, err
+}
+
+// runID is the run that a request's path names. What no fabric minted names none.
+func runID(r *http.Request) (subjects.RunID, error) {
+	return subjects.ParseRunID(chi.URLParam(r, "run_id"))
+}

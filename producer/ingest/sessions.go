@@ -1,0 +1,244 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/rejoin/rejoin/producer"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// sessions holds a run for as long as its producer calls.
+type sessions struct {
+	cfg Config
+
+	mu     sync.Mutex
+	byID   map[subjects.RunID]*session
+	closed bool
+}
+
+// session is one run held in this process.
+type session struct {
+	id   subjects.RunID
+	turn chan struct{} // one place: whoever changes run
+
+	// guarded by sessions.mu
+	run   *producer.Run // nil before it is taken over
+	calls int           // requests in progress
+	last  time.Time     // when the last one ended
+}
+
+func (s *sessions) open(cfg Config) {
+	s.cfg, s.byID = cfg, map[subjects.RunID]*session{}
+}
+
+// room says whether one more run may be held.
+func (s *sessions) room() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return errDraining
+	case len(s.byID) >= s.cfg.MaxRuns:
+		return errFull
+	}
+	return nil
+}
+
+// put holds a run that was just started.
+func (s *sessions) put(run *producer.Run) error {
+	s.mu.Lock()
+	closed := s.closed
+	if !closed {
+		s.byID[run.ID()] = &session{id: run.ID(), run: run, turn: make(chan struct{}, 1), last: time.Now()}
+	}
+	s.mu.Unlock()
+	if closed {
+		_ = run.Close() // the caller never learns its id
+		return errDraining
+	}
+	return nil
+}
+
+// call begins a request for a run; it is taken over where this process does not hold it.
+// The request has to end with done.
+func (s *sessions) call(ctx context.Context, id subjects.RunID) (*session, *producer.Run, error) {
+	s.mu.Lock()
+	held := s.byID[id]
+	switch {
+	case s.closed:
+		s.mu.Unlock()
+		return nil, nil, errDraining
+	case held == nil && len(s.byID) >= s.cfg.MaxRuns:
+		s.mu.Unlock()
+		return nil, nil, errFull
+	case held == nil:
+		held = &session{id: id, turn: make(chan struct{}, 1)}
+		s.byID[id] = held
+	}
+	held.calls++
+	run := held.run
+	s.mu.Unlock()
+
+	if run == nil || movable(run.Err()) {
+		var err error
+		if run, err = s.retake(ctx, held, run); err != nil {
+			s.done(held)
+			return nil, nil, err
+		}
+	}
+	return held, run, nil
+}
+
+// movable says whether a run was lost in a way that taking it over mends.
+func movable(err error) bool {
+	return errors.Is(err, producer.ErrFenced) && !errors.Is(err, producer.ErrEnded)
+}
+
+// retake takes a run over in place of lost; nil is a run never held. Of several
+// requests that find it lost one does so for all.
+func (s *sessions) retake(ctx context.Context, held *session, lost *producer.Run) (*producer.Run, error) {
+	select {
+	case held.turn <- struct{}{}:
+		defer func() { <-held.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	s.mu.Lock()
+	run, closed := held.run, s.closed
+	s.mu.Unlock()
+	switch {
+	case run != lost:
+		return run, nil
+	case closed:
+		return nil, errDraining
+	}
+	run, err := s.cfg.Producer.Resume(ctx, held.id)
+	if err != nil {
+		return nil, err
+	}
+	if lost != nil {
+		_ = lost.Close() // it is fenced already; this only lets go of it
+	}
+	s.mu.Lock()
+	held.run, closed = run, s.closed
+	s.mu.Unlock()
+	if closed { // too late for release to see it
+		return nil, errors.Join(errDraining, run.Release(ctx))
+	}
+	if f := s.cfg.Metrics.Retaken; f != nil {
+		f()
+	}
+	return run, nil
+}
+
+// why says what closed a run in the course of a request: the process's shutdown, or an
+// end that another request asked for.
+func (s *sessions) why(err error) error {
+	if !errors.Is(err, producer.ErrClosed) {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errDraining
+	}
+	return errEnding
+}
+
+// done ends a request.
+func (s *sessions) done(held *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held.calls--
+	held.last = time.Now()
+	if held.calls == 0 && (held.run == nil || held.run.Err() != nil && !errors.Is(held.run.Err(), producer.ErrClosed)) {
+		s.forget(held)
+	}
+}
+
+// over forgets a run that has its end.
+func (s *sessions) over(held *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget(held)
+}
+
+// forget removes a session. The caller holds mu.
+func (s *sessions) forget(held *session) {
+	if s.byID[held.id] == held {
+		delete(s.byID, held.id)
+	}
+}
+
+// silent removes the runs that had no call since, and gives them out.
+func (s *sessions) silent(since time.Time) []*producer.Run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var runs []*producer.Run
+	for _, held := range s.byID {
+		if held.calls > 0 || held.last.After(since) {
+			continue
+		}
+		s.forget(held)
+		if held.run != nil {
+			runs = append(runs, held.run)
+		}
+	}
+	return runs
+}
+
+// release gives every run up and admits no more.
+func (s *sessions) release(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	var runs []*producer.Run
+	for _, held := range s.byID {
+		if held.run != nil {
+			runs = append(runs, held.run)
+		}
+		s.forget(held)
+	}
+	s.mu.Unlock()
+	errs := make([]error, len(runs))
+	var wg sync.WaitGroup
+	for i, run := range runs {
+		wg.Go(func() {
+			if err := run.Release(ctx); !errors.Is(err, producer.ErrFenced) && !errors.Is(err, producer.ErrClosed) {
+				errs[i] = err
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// sweep ends the runs that nobody has called for during the lease time.
+func (h *Handler) sweep() {
+	tick := time.NewTicker(max(h.cfg.Lease/8, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-h.quit:
+			return
+		case now := <-tick.C:
+			for _, run := range h.runs.silent(now.Add(-h.cfg.Lease)) {
+				h.wg.Go(func() { h.abandon(run) })
+			}
+		}
+	}
+}
+
+func (h *Handler) abandon(run *producer.Run) {
+	if run.Err() == nil {
+		h.log.Warn("nobody has called for the run during the lease time; it is abandoned", "run", run.ID())
+		if f := h.cfg.Metrics.Abandoned; f != nil {
+			f()
+		}
+	}
+	if err := run.Close(); err != nil {
+		h.log.Warn("an abandoned run is not ended yet", "run", run.ID(), "error", err)
+	}
+}

@@ -1,0 +1,374 @@
+package ingest_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rejoin/rejoin/producer/ingest"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// stream is an events request whose body stays open.
+type stream struct {
+	w      *io.PipeWriter
+	answer chan answer
+}
+
+func (n *node) open(t testing.TB, path string, header ...string) *stream {
+	t.Helper()
+	r, w := io.Pipe()
+	s := &stream{w: w, answer: make(chan answer, 1)}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(s.answer)
+		req, err := http.NewRequestWithContext(within(t), http.MethodPost, n.server.URL+path+"/events", r)
+		if err != nil {
+			return
+		}
+		for i := 0; i < len(header); i += 2 {
+			req.Header.Add(header[i], header[i+1])
+		}
+		resp, err := n.client.Do(req)
+		if err != nil {
+			return
+		}
+		defer resp.Body.Close()
+		a := answer{status: resp.StatusCode, header: resp.Header, body: map[string]any{}}
+		d := json.NewDecoder(resp.Body)
+		d.UseNumber()
+		_ = d.Decode(&a.body)
+		s.answer <- a
+	})
+	t.Cleanup(func() {
+		_ = w.CloseWithError(io.ErrClosedPipe)
+		wg.Wait()
+	})
+	return s
+}
+
+func (s *stream) send(t testing.TB, text string) {
+	t.Helper()
+	_, err := io.WriteString(s.w, text)
+	require.NoError(t, err)
+}
+
+func (s *stream) wait(t testing.TB) answer {
+	t.Helper()
+	select {
+	case a, ok := <-s.answer:
+		require.True(t, ok, "the request failed")
+		return a
+	case <-time.After(patience):
+		t.Fatal("no answer")
+		return answer{}
+	}
+}
+
+// waitFor polls until the log holds so many events.
+func (n *node) waitFor(t testing.TB, path string, count int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		got, _ := n.logged(t, path)
+		return len(got) >= count
+	}, patience, 2*time.Millisecond)
+}
+
+func (n *node) waitEnd(t testing.TB, path string) (end subjects.End) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		_, e := n.logged(t, path)
+		if e != nil {
+			end = *e
+		}
+		return e != nil
+	}, patience, 5*time.Millisecond)
+	return end
+}
+
+func TestAnOpenBodyIsPublishedLineByLine(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, broker(t), ingest.Config{})
+	path := n.start(t, "c")
+	s := n.open(t, path)
+	for i := 1; i <= 5; i++ {
+		s.send(t, event(i)[:10])
+		s.send(t, event(i)[10:]+"\n")
+		n.waitFor(t, path, i)
+	}
+	s.send(t, event(6)) // the last line needs no line break
+	require.NoError(t, s.w.Close())
+	a := s.wait(t)
+	require.Equal(t, 200, a.status, a.body)
+	require.EqualValues(t, 6, a.seq("accepted"))
+	require.EqualValues(t, 6, a.seq("last_seq"))
+	n.wantEvents(t, path, 6)
+}
+
+func TestARefusedLineIsToldWhileTheBodyIsOpen(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, broker(t), ingest.Config{MaxEventBytes: 1 << 20})
+	path := n.start(t, "c")
+	s := n.open(t, path)
+	s.send(t, ndjson(1, 2)+"nonsense\n")
+	a := s.wait(t)
+	a.isProblem(t, http.StatusBadRequest, "bad_request")
+	require.EqualValues(t, 3, a.seq("line"))
+	n.wantEvents(t, path, 2)
+
+	s = n.open(t, path)
+	s.send(t, event(3)+"\n")
+	go func() { _, _ = io.WriteString(s.w, `{"type":"`+strings.Repeat("x", 2<<20)) }() // never a line break
+	a = s.wait(t)
+	a.isProblem(t, http.StatusRequestEntityTooLarge, "too_large")
+	require.EqualValues(t, 2, a.seq("line"))
+	n.wantEvents(t, path, 3)
+}
+
+func TestABodyThatBreaksOffLosesItsLastLineOnly(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, broker(t), ingest.Config{})
+	path := n.start(t, "c")
+	conn, err := net.Dial("tcp", strings.TrimPrefix(n.server.URL, "http://"))
+	require.NoError(t, err)
+	body := ndjson(1, 2) + event(3) // whole, but nothing says so
+	_, err = fmt.Fprintf(conn, "POST %s/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", path, len(body), body)
+	require.NoError(t, err)
+	n.waitFor(t, path, 2)
+	require.NoError(t, conn.Close())
+
+	a := n.post(t, path+"/events", ndjson(1, 4), ingest.FirstSeqHeader, "1")
+	require.Equal(t, 200, a.status, a.body)
+	require.EqualValues(t, 2, a.seq("accepted"), "the retry is exact")
+	require.EqualValues(t, 4, a.seq("last_seq"))
+	n.wantEvents(t, path, 4)
+}
+
+// An answer lost on its way: the producer repeats the whole body, again and again, in
+// parts and at once.
+func TestDUP04ARepeatedBodyIsStoredOnce(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, broker(t), ingest.Config{})
+	path := n.start(t, "c")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for from := 1; from <= 200; from += 20 {
+				body := ndjson(from, from+39) // each overlaps the next
+				for {
+					a := n.post(t, path+"/events", body, ingest.FirstSeqHeader, fmt.Sprint(from))
+					if a.status == 200 {
+						break
+					}
+					a.isProblem(t, http.StatusConflict, "seq_gap")
+				}
+			}
+		})
+	}
+	wg.Wait()
+	n.wantEvents(t, path, 220)
+	a := n.post(t, path+"/events", ndjson(1, 220), ingest.FirstSeqHeader, "1")
+	require.EqualValues(t, 0, a.seq("accepted"))
+	require.EqualValues(t, 220, a.seq("last_seq"))
+	a = n.post(t, path+"/events", ndjson(222, 222), ingest.FirstSeqHeader, "222")
+	a.isProblem(t, http.StatusConflict, "seq_gap")
+	require.EqualValues(t, 221, a.seq("expected_seq"))
+}
+
+func TestARunFollowsItsProducerFromProcessToProcess(t *testing.T) {
+	t.Parallel()
+	s := broker(t)
+	nodes := []*node{newNode(t, s, ingest.Config{}), newNode(t, s, ingest.Config{})}
+	path := nodes[0].start(t, "c")
+	for i := 1; i <= 40; i += 2 {
+		a := nodes[i/2%2].post(t, path+"/events", ndjson(i, i+1))
+		require.Equal(t, 200, a.status, a.body)
+		require.EqualValues(t, 2, a.seq("accepted"))
+		require.EqualValues(t, i+1, a.seq("last_seq"))
+	}
+	// The same with numbers, every body sent to both.
+	for i := 41; i <= 60; i++ {
+		for k, n := range nodes {
+			a := n.post(t, path+"/events", ndjson(i, i), ingest.FirstSeqHeader, fmt.Sprint(i))
+			require.Equal(t, 200, a.status, a.body)
+			require.EqualValues(t, 1-k, a.seq("accepted"))
+			require.EqualValues(t, i, a.seq("last_seq"))
+		}
+	}
+	for _, n := range []*node{nodes[0], nodes[1], nodes[0]} {
+		require.Equal(t, 204, n.post(t, path+"/heartbeat", "").status)
+	}
+	require.Equal(t, 200, nodes[1].post(t, path+"/end", `{"persisted":true}`).status)
+	require.Equal(t, 200, nodes[0].post(t, path+"/end", `{"persisted":true}`).status)
+	nodes[0].post(t, path+"/events", ndjson(61, 61)).isProblem(t, http.StatusConflict, "run_ended")
+	nodes[0].wantEvents(t, path, 60)
+}
+
+// An open body whose run is called for elsewhere, ended, or superseded, is told at once,
+// though its producer only waits.
+func TestAnOpenBodyLosesItsRun(t *testing.T) {
+	t.Parallel()
+	s := broker(t)
+	a, b := newNode(t, s, ingest.Config{}), newNode(t, s, ingest.Config{})
+	for name, tc := range map[string]struct {
+		lose func(t *testing.T, path string, open *stream)
+		code string
+	}{
+		"ended here": {func(t *testing.T, path string, _ *stream) {
+			require.Equal(t, 200, a.post(t, path+"/end", `{"persisted":true}`).status)
+		}, "run_ended"},
+		"taken over": {func(t *testing.T, path string, open *stream) {
+			require.Equal(t, 200, b.post(t, path+"/events", ndjson(2, 2)).status)
+			open.send(t, event(3)+"\n")
+		}, "fenced"},
+		"superseded": {func(t *testing.T, _ string, open *stream) {
+			b.start(t, "superseded")
+			open.send(t, event(2)+"\n")
+		}, "fenced"},
+		"ended there": {func(t *testing.T, path string, open *stream) {
+			require.Equal(t, 200, b.post(t, path+"/end", `{"persisted":true}`).status)
+			open.send(t, event(2)+"\n")
+		}, "run_ended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := a.start(t, name)
+			open := a.open(t, path)
+			open.send(t, event(1)+"\n")
+			a.waitFor(t, path, 1)
+			tc.lose(t, path, open)
+			open.wait(t).isProblem(t, http.StatusConflict, tc.code)
+		})
+	}
+}
+
+func TestTERM07ARunNobodyCallsForIsAbandoned(t *testing.T) {
+	t.Parallel()
+	abandoned := make(chan struct{}, 10)
+	n := newNode(t, broker(t), ingest.Config{Lease: 300 * time.Millisecond,
+		Metrics: ingest.Metrics{Abandoned: func() { abandoned <- struct{}{} }}})
+	silent, called, open := n.start(t, "silent"), n.start(t, "called"), n.start(t, "open")
+	require.Equal(t, 200, n.post(t, silent+"/events", ndjson(1, 3)).status)
+	body := n.open(t, open)
+	body.send(t, event(1)+"\n")
+	n.waitFor(t, open, 1)
+
+	beats, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for beats.Err() == nil {
+			n.post(t, called+"/heartbeat", "")
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	require.Equal(t, subjects.End{Reason: subjects.ReasonAbandoned}, n.waitEnd(t, silent))
+	<-abandoned
+	a := n.post(t, silent+"/heartbeat", "")
+	a.isProblem(t, http.StatusConflict, "run_ended")
+	require.Equal(t, "abandoned", a.body["reason"])
+
+	// Both of the others have been without an event for longer than the silent one.
+	for _, path := range []string{called, open} {
+		_, end := n.logged(t, path)
+		require.Nil(t, end, "a call keeps a run alive")
+	}
+	stop()
+	wg.Wait()
+	require.Equal(t, subjects.ReasonAbandoned, n.waitEnd(t, called).Reason)
+	require.NoError(t, body.w.Close())
+	require.Equal(t, 200, body.wait(t).status)
+	require.Equal(t, subjects.ReasonAbandoned, n.waitEnd(t, open).Reason)
+}
+
+func TestCloseReleasesRunsForOthers(t *testing.T) {
+	t.Parallel()
+	s := broker(t)
+	a, b := newNode(t, s, ingest.Config{}), newNode(t, s, ingest.Config{})
+	path, opened := a.start(t, "c"), a.start(t, "d")
+	require.Equal(t, 200, a.post(t, path+"/events", ndjson(1, 700)).status)
+	open := a.open(t, opened)
+	open.send(t, event(1)+"\n")
+	a.waitFor(t, opened, 1)
+
+	require.NoError(t, a.handler.Close(within(t)))
+	draining := open.wait(t)
+	draining.isProblem(t, http.StatusServiceUnavailable, "draining")
+	require.NotEmpty(t, draining.header.Get("Retry-After"))
+	a.post(t, path+"/events", ndjson(701, 701)).isProblem(t, http.StatusServiceUnavailable, "draining")
+	a.post(t, "/runs", `{"chat_id":"c"}`).isProblem(t, http.StatusServiceUnavailable, "draining")
+
+	id, err := subjects.ParseRunID(strings.TrimPrefix(path, "/runs/"))
+	require.NoError(t, err)
+	e, err := a.store.Entry(within(t), id)
+	require.NoError(t, err)
+	require.True(t, e.Active(), "released, not ended")
+	require.Empty(t, e.Producer)
+
+	require.Equal(t, 200, b.post(t, path+"/events", ndjson(701, 702), ingest.FirstSeqHeader, "701").status)
+	require.Equal(t, 200, b.post(t, opened+"/events", ndjson(1, 2), ingest.FirstSeqHeader, "1").status)
+	b.wantEvents(t, path, 702)
+	b.wantEvents(t, opened, 2)
+}
+
+// The broker goes away in the middle of a body, and comes back.
+func TestBRK03ABodyOutlivesTheBrokersRestart(t *testing.T) {
+	t.Parallel()
+	s := broker(t)
+	n := newNode(t, s, ingest.Config{})
+	path := n.start(t, "c")
+	open := n.open(t, path)
+	open.send(t, ndjson(1, 50))
+	n.waitFor(t, path, 50)
+	s.Stop()
+	open.send(t, ndjson(51, 100))
+	n.post(t, "/runs", `{"chat_id":"d"}`).isProblem(t, http.StatusServiceUnavailable, "broker_unavailable")
+	require.NoError(t, s.Restart())
+	open.send(t, ndjson(101, 150))
+	require.NoError(t, open.w.Close())
+	a := open.wait(t)
+	require.Equal(t, 200, a.status, a.body)
+	require.EqualValues(t, 150, a.seq("accepted"))
+	n.wantEvents(t, path, 150)
+}
+
+// A connection is fit for use again after every answer.
+func TestConnectionsStayUsable(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, broker(t), ingest.Config{})
+	path := n.start(t, "c")
+	conn, err := net.Dial("tcp", strings.TrimPrefix(n.server.URL, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	for i, tc := range []struct {
+		request, head, body string
+		status              int
+	}{
+		{"/events", "Content-Length: 9", "nonsense\n", 400},
+		{"/heartbeat", "Content-Length: 4", "body", 204},
+		{"/heartbeat", "Transfer-Encoding: chunked", "4\r\nbody\r\n0\r\n\r\n", 204},
+		{"/events", "Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(event(1)), event(1)), 200},
+		{"/nothing", "Content-Length: 0", "", 404},
+		{"/end", "Transfer-Encoding: chunked", "2\r\n{}\r\n0\r\n\r\n", 200},
+		{"/events", "Content-Length: 9", "nonsense\n", 409},
+	} {
+		_, err := fmt.Fprintf(conn, "POST %s%s HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n%s", path, tc.request, tc.head, tc.body)
+		require.NoError(t, err)
+		resp, err := http.ReadResponse(in, nil)
+		require.NoError(t, err, i)
+		_, err = io.Copy(io.Discard, resp.Body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, tc.status, resp.StatusCode, i)
+	}
+}
