@@ -86,7 +86,7 @@ func TestWhatIsShownIsBoundedAndHarmless(t *testing.T) {
 		require.Equal(t, "a�b�[31m��c�d�e�", got[member])
 	}
 
-	_, got = write(t, problem.New(problem.NotFound, "%s", strings.Repeat("é", 1000)+"x"))
+	_, got = write(t, problem.New(problem.NotFound, "%s", "x"+strings.Repeat("é", 1000)))
 	detail := got["detail"].(string)
 	require.LessOrEqual(t, len(detail), 520)
 	require.True(t, strings.HasSuffix(detail, "é…"), "cut between characters: %q", detail)

@@ -1,0 +1,43 @@
+package layering_test
+
+// anything stands for every package but cmd and test: the top of the house may
+// use all of it, and nothing else may use the top.
+const anything = "*"
+
+// rules say which of the module's packages a package may import, besides the
+// packages below its own path. "x/..." is every package below x, and x itself
+// unless it has its own row. The first row that fits counts.
+//
+// Data flows one way: producers and relays meet in NATS and nowhere else.
+var rules = []rule{
+	{"subjects", nil},
+
+	{"internal/agui", nil},
+	{"internal/config", nil},
+	{"internal/natsd", nil},
+	{"internal/problem", nil},
+	{"internal/runs", allow("subjects")},
+	{"internal/turns", allow("subjects")},
+
+	{"producer", allow("internal/runs", "internal/agui", "subjects")},
+	{"producer/...", allow("producer", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
+
+	{"consumer", allow("internal/runs", "internal/agui", "subjects")},
+	{"consumer/web", nil},
+
+	{"relay", allow("consumer", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
+
+	{"internal/app", allow(anything)},
+	{"cmd/...", allow(anything)},
+	{"test/...", allow(anything, "test/...", "cmd/...")},
+}
+
+// forTests is what the tests of any package may import besides.
+var forTests = allow("internal/natsd", "test/harness", "test/proxy")
+
+type rule struct {
+	pkg string
+	may []string
+}
+
+func allow(pkgs ...string) []string { return pkgs }
