@@ -1,0 +1,10 @@
+// Package harness boots a whole fabric for one test: a broker, and any number of
+// relays and producers, each on a connection of its own that the test can cut.
+//
+//	fabric.go    the broker, and producers on it
+//	relay.go     a relay with everything a real one has, behind real HTTP
+//	observe.go   observers: what a reader holds, held against what was published
+//
+// A fabric belongs to its test: everything is closed, and waited for, when the test
+// ends. Nothing is shared between tests.
+package harness

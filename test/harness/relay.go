@@ -1,0 +1,98 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/producer"
+	"github.com/rejoin/rejoin/producer/ingest"
+	"github.com/rejoin/rejoin/relay"
+)
+
+// Relay is a relay as it is shipped: hub, producers' endpoints and janitor.
+type Relay struct {
+	*Link
+	URL      string
+	Hub      *consumer.Hub
+	Producer *producer.Producer
+	Metrics  *relay.Metrics
+	stop     func()
+}
+
+// RelayConfig changes what a relay is made of.
+type RelayConfig struct {
+	Hub     consumer.HubConfig
+	Relay   relay.Config
+	Janitor runs.JanitorConfig
+	Ingest  ingest.Config
+	Addr    string // where to listen; "" means a free port
+}
+
+// Relay boots a relay with a connection of its own. It is stopped with the test.
+func (f *Fabric) Relay(cfg RelayConfig) *Relay {
+	f.Helper()
+	l := f.Connect()
+	m := relay.NewMetrics(nil)
+	cfg.Hub.Store, cfg.Hub.Metrics, cfg.Hub.Logger = l.Store, m.Hub(), f.logger("hub")
+	hub := consumer.NewHub(cfg.Hub)
+	r := &Relay{Link: l, Hub: hub, Producer: f.Producer(l), Metrics: m}
+	cfg.Ingest.Producer, cfg.Ingest.Logger = r.Producer, f.logger("ingest")
+	cfg.Ingest.Lease = f.cfg.Lease
+	in := ingest.New(cfg.Ingest)
+	producers := chi.NewRouter()
+	in.Routes(producers)
+	cfg.Relay.Hub, cfg.Relay.Store, cfg.Relay.Producer, cfg.Relay.Metrics = hub, l.Store, producers, m
+	cfg.Relay.Logger = f.logger("relay")
+	srv, err := relay.New(cfg.Relay)
+	require.NoError(f, err)
+	if cfg.Addr == "" {
+		cfg.Addr = "127.0.0.1:0"
+	}
+	ln, err := net.Listen("tcp", cfg.Addr)
+	require.NoError(f, err)
+	r.URL = "http://" + ln.Addr().String()
+
+	cfg.Janitor.Lease, cfg.Janitor.Metrics, cfg.Janitor.Logger = f.cfg.Lease, m.Janitor(), f.logger("janitor")
+	ctx, cancel := context.WithCancel(context.Background())
+	swept := make(chan struct{})
+	go func() {
+		defer close(swept)
+		runs.NewJanitor(l.Store, cfg.Janitor).Run(ctx)
+	}()
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(ctx, ln) }()
+	stopped := false
+	r.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		<-swept
+		if err := <-served; err != nil && !errors.Is(err, http.ErrServerClosed) {
+			f.Errorf("relay: %v", err)
+		}
+		closing, done := context.WithTimeout(context.Background(), 5*time.Second)
+		defer done()
+		_ = in.Close(closing)
+		hub.Close()
+	}
+	f.Cleanup(r.stop)
+	return r
+}
+
+// Stop drains the relay as SIGTERM does, and waits.
+func (r *Relay) Stop() { r.stop() }
+
+// Client is a client of the relay that keeps coming back.
+func (r *Relay) Client() *consumer.Client {
+	return &consumer.Client{BaseURL: r.URL}
+}
