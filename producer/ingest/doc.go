@@ -1,10 +1,9 @@
 // Package ingest lets a producer in any language write runs over HTTP: the requests of
 // the protocol's section 3, on top of package producer.
 //
-//	handler.go    New, the routes, and how an error becomes an answer
+//	handler.go    New, the routes, bodies that stay open
 //	config.go     Config and Metrics
-//	problem.go    answers that say what went wrong (RFC 9457)
-//	fields.go     the fields of a request's body
+//	answers.go    bodies read and answers given; how an error becomes an answer
 //	start.go      POST /runs
 //	events.go     POST /runs/{run_id}/events
 //	feed.go       one events request: its numbers, and a run that moved meanwhile

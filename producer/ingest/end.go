@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/rejoin/rejoin/internal/problem"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/subjects"
 )
@@ -39,34 +40,25 @@ func (h *Handler) end(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	in, err := readObject(w, r)
-	if err != nil {
+	var in endBody
+	if err := decode(w, r, &in); err != nil {
 		return err
 	}
-	o, err := finishOptions(in)
-	if err != nil {
-		return err
+	o := producer.FinishOptions{Persisted: in.Persisted}
+	if o.Reason, err = subjects.ParseReason(in.Reason); err != nil {
+		return problem.New(problem.BadRequest, "%v", err)
 	}
 	seq, err := h.finish(r, id, o)
 	if err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, map[string]any{"seq": seq})
-	return nil
+	return answer(w, http.StatusOK, map[string]any{"seq": seq})
 }
 
-func finishOptions(in object) (o producer.FinishOptions, err error) {
-	if o.Persisted, err = in.boolean("persisted"); err != nil {
-		return o, err
-	}
-	reason, err := in.text("reason")
-	if err != nil {
-		return o, err
-	}
-	if o.Reason, err = subjects.ParseReason(reason); err != nil {
-		return o, badRequest("%v", err)
-	}
-	return o, nil
+// endBody is the body of POST /runs/{run_id}/end.
+type endBody struct {
+	Persisted bool   `json:"persisted"`
+	Reason    string `json:"reason"`
 }
 
 // finish ends the run. That it has this very end already, from a request whose

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rejoin/rejoin/internal/problem"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/subjects"
 )
@@ -42,8 +43,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return h.runs.why(err)
 	}
-	answer(w, http.StatusOK, map[string]any{"accepted": f.accepted, "last_seq": last})
-	return nil
+	return answer(w, http.StatusOK, map[string]any{"accepted": f.accepted, "last_seq": last})
 }
 
 // take publishes a whole body and gives the run's last number once all of it is stored.
@@ -52,7 +52,7 @@ func (f *feed) take(ctx context.Context, in *lines) (last uint64, err error) {
 		return 0, err
 	}
 	refused := f.body(ctx, in)
-	if p := (*problem)(nil); refused != nil && !errors.As(refused, &p) {
+	if p := (*problem.Error)(nil); refused != nil && !errors.As(refused, &p) {
 		return 0, refused
 	}
 	// What came before a line that is refused is stored before that is said.
@@ -70,7 +70,7 @@ func firstSeq(r *http.Request) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(values[0], 10, 64)
 	if len(values) > 1 || err != nil || n == 0 || n > subjects.MaxSeq || values[0][0] == '+' {
-		return 0, badRequest("%s must be one integer 1 … 2^53-1, written as digits", FirstSeqHeader)
+		return 0, problem.New(problem.BadRequest, "%s must be one integer 1 … 2^53-1, written as digits", FirstSeqHeader)
 	}
 	return n, nil
 }
@@ -87,15 +87,15 @@ func (f *feed) body(ctx context.Context, in *lines) error {
 			if lost := f.run.Err(); lost != nil {
 				return lost // that is why reading was interrupted
 			}
-			return badRequest("the body broke off in line %d; the lines before it are stored", in.n+1).with("line", in.n+1)
+			return problem.New(problem.BadRequest, "the body broke off in line %d; the lines before it are stored", in.n+1).With("line", in.n+1)
 		}
 		if err == nil {
 			err = f.line(ctx, line)
 		}
 		var event *producer.EventError
-		var p *problem
+		var p *problem.Error
 		if errors.As(err, &event) || errors.As(err, &p) {
-			return problemOf(err).with("line", in.n)
+			return problemOf(err).With("line", in.n)
 		}
 		if err != nil {
 			return err

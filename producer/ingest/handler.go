@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/rejoin/rejoin/internal/problem"
 	"github.com/rejoin/rejoin/subjects"
 )
 
@@ -66,40 +67,36 @@ func streams(r *http.Request) bool { return r.ContentLength < 0 || r.ContentLeng
 const shortBody = 1 << 20
 
 // serve adapts a request's function: the error it returns becomes the answer.
-func (h *Handler) serve(f func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if err := f(w, r); err != nil {
-			h.refuse(w, r, err)
-		}
-	}
+func (h *Handler) serve(f problem.Func) http.HandlerFunc {
+	return problem.Handlers{Map: answerTo, Log: h.log}.Handler(f)
 }
 
 // serveStream is serve for a request whose body may stay open, and may have to be
 // answered before it has ended.
-func (h *Handler) serveStream(f func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) serveStream(f problem.Func) http.HandlerFunc {
+	return h.serve(func(w http.ResponseWriter, r *http.Request) error {
 		rc := http.NewResponseController(w)
 		_ = rc.SetReadDeadline(time.Time{})
 		_ = rc.SetWriteDeadline(time.Time{})
 		if !streams(r) {
-			h.serve(f)(w, r) // net/http reads the rest by itself
-			return
+			return f(w, r) // net/http reads the rest by itself
 		}
 		_ = rc.EnableFullDuplex()
 		body := &watchedBody{ReadCloser: r.Body}
 		r.Body = body
 		err := f(w, r)
-		if err == nil {
-			return
-		}
-		if !body.ended {
+		if err != nil && !body.ended {
 			_ = rc.SetReadDeadline(time.Now().Add(leaveTimeout))
 			if r.ProtoMajor == 1 {
 				w.Header().Set("Connection", "close")
 			}
 		}
-		h.refuse(w, r, err)
-	}
+		if err != nil && r.Context().Err() != nil {
+			// Reading was interrupted, which net/http takes for the caller having left.
+			problem.Write(w, answerTo(err))
+		}
+		return err
+	})
 }
 
 // watchedBody knows whether a body was read to its end.

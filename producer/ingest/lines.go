@@ -42,7 +42,7 @@ func (l *lines) next() ([]byte, error) {
 		l.n++
 		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'})
 		if len(line) > l.limit {
-			return nil, tooLarge(fmt.Sprintf("event too large: allowed are %d bytes", l.limit))
+			return nil, tooLarge(l.limit)
 		}
 		if len(bytes.TrimLeft(line, " \t\r")) > 0 {
 			return line, nil

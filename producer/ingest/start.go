@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/rejoin/rejoin/internal/problem"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/subjects"
 )
@@ -14,11 +15,11 @@ const kindHeartbeat = "heartbeat"
 
 // start serves POST /runs.
 func (h *Handler) start(w http.ResponseWriter, r *http.Request) error {
-	in, err := readObject(w, r)
-	if err != nil {
+	var in startBody
+	if err := decode(w, r, &in); err != nil {
 		return err
 	}
-	o, err := options(in)
+	o, err := in.options()
 	if err != nil {
 		return err
 	}
@@ -42,34 +43,35 @@ func (h *Handler) start(w http.ResponseWriter, r *http.Request) error {
 
 func started(w http.ResponseWriter, id subjects.RunID, chat string) error {
 	w.Header().Set("Location", "/runs/"+string(id))
-	answer(w, http.StatusCreated, map[string]any{"run_id": id, "chat_id": chat})
-	return nil
+	return answer(w, http.StatusCreated, map[string]any{"run_id": id, "chat_id": chat})
 }
 
-// options reads the body of POST /runs. What Start itself checks is left to it.
-func options(in object) (o producer.StartOptions, err error) {
-	var active string
-	for _, f := range []struct {
-		name string
-		to   *string
-	}{
-		{"chat_id", &o.ChatID}, {"owner", &o.Owner}, {"kind", &o.Kind},
-		{"client_token", &o.ClientToken}, {"on_active", &active},
-	} {
-		if *f.to, err = in.text(f.name); err != nil {
-			return o, err
-		}
-	}
+// startBody is the body of POST /runs.
+type startBody struct {
+	ChatID      string  `json:"chat_id"`
+	Owner       string  `json:"owner"`
+	Kind        string  `json:"kind"`
+	OnActive    *string `json:"on_active"`
+	ClientToken string  `json:"client_token"`
+}
+
+// options says what to start. What Start itself checks is left to it.
+func (b startBody) options() (producer.StartOptions, error) {
+	o := producer.StartOptions{ChatID: b.ChatID, Owner: b.Owner, Kind: b.Kind, ClientToken: b.ClientToken}
 	switch {
-	case in.has("on_active") && active == "":
-		return o, badRequest("on_active is empty; allowed are supersede and reject")
-	case active == "queue":
-		return o, badRequest("on_active is queue, which a run over HTTP cannot do; allowed are supersede and reject")
-	case o.Kind == kindHeartbeat && active == "":
-		active = string(producer.Reject)
-	case o.Kind == kindHeartbeat && active == string(producer.Supersede):
-		return o, badRequest("a run of kind heartbeat never supersedes; allowed is on_active reject")
+	case b.OnActive == nil:
+		o.OnActive = producer.Supersede
+		if b.Kind == kindHeartbeat {
+			o.OnActive = producer.Reject
+		}
+		return o, nil
+	case *b.OnActive == "queue":
+		return o, problem.New(problem.BadRequest, "on_active is queue, which a run over HTTP cannot do; allowed are supersede and reject")
+	case *b.OnActive == "":
+		return o, problem.New(problem.BadRequest, "on_active is empty; allowed are supersede and reject")
+	case *b.OnActive == string(producer.Supersede) && b.Kind == kindHeartbeat:
+		return o, problem.New(problem.BadRequest, "a run of kind heartbeat never supersedes; allowed is on_active reject")
 	}
-	o.OnActive = producer.OnActive(active)
+	o.OnActive = producer.OnActive(*b.OnActive)
 	return o, nil
 }

@@ -302,10 +302,10 @@ func TestCloseReleasesRunsForOthers(t *testing.T) {
 
 	require.NoError(t, a.handler.Close(within(t)))
 	draining := open.wait(t)
-	draining.isProblem(t, http.StatusServiceUnavailable, "draining")
+	draining.isProblem(t, http.StatusServiceUnavailable, "unavailable")
 	require.NotEmpty(t, draining.header.Get("Retry-After"))
-	a.post(t, path+"/events", ndjson(701, 701)).isProblem(t, http.StatusServiceUnavailable, "draining")
-	a.post(t, "/runs", `{"chat_id":"c"}`).isProblem(t, http.StatusServiceUnavailable, "draining")
+	a.post(t, path+"/events", ndjson(701, 701)).isProblem(t, http.StatusServiceUnavailable, "unavailable")
+	a.post(t, "/runs", `{"chat_id":"c"}`).isProblem(t, http.StatusServiceUnavailable, "unavailable")
 
 	id, err := subjects.ParseRunID(strings.TrimPrefix(path, "/runs/"))
 	require.NoError(t, err)
@@ -331,7 +331,7 @@ func TestBRK03ABodyOutlivesTheBrokersRestart(t *testing.T) {
 	n.waitFor(t, path, 50)
 	s.Stop()
 	open.send(t, ndjson(51, 100))
-	n.post(t, "/runs", `{"chat_id":"d"}`).isProblem(t, http.StatusServiceUnavailable, "broker_unavailable")
+	n.post(t, "/runs", `{"chat_id":"d"}`).isProblem(t, http.StatusServiceUnavailable, "unavailable")
 	require.NoError(t, s.Restart())
 	open.send(t, ndjson(101, 150))
 	require.NoError(t, open.w.Close())
