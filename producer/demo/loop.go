@@ -70,6 +70,9 @@ func play(ctx context.Context, p *producer.Producer, cfg Config, n int) error {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Stop)
 	defer cancel()
 	_, ended := r.Finish(finish, end)
+	if ended != nil && ctx.Err() == nil {
+		ended = errors.Join(ended, r.Close())
+	}
 	return errors.Join(err, ended)
 }
 

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rejoin/rejoin/internal/app"
+	"github.com/rejoin/rejoin/internal/config"
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// day bounds times that nobody means to be longer.
+const day = 24 * time.Hour
+
+func hostPort(p *string) config.Value {
+	return config.Text(p, "HOST:PORT", "HOST:PORT with a port from 0 to 65535, such as 127.0.0.1:8080 or :8080; port 0 takes a free one", isHostPort)
+}
+
+func isHostPort(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
+}
+
+// natsURLs is where NATS is: one or more URLs.
+func natsURLs(p *string) config.Value {
+	return config.Text(p, "URL[,URL]", "one or more URLs such as nats://host:4222 or tls://host:4222, separated by commas", func(s string) bool {
+		for u := range strings.SplitSeq(s, ",") {
+			parsed, err := url.Parse(strings.TrimSpace(u))
+			if err != nil || parsed.Host == "" {
+				return false
+			}
+			switch parsed.Scheme {
+			case "nats", "tls", "ws", "wss":
+			default:
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// brokerFlags say which broker to use and how.
+func brokerFlags(s *config.Set, c *app.Config) {
+	c.Connect = app.DefaultConnect
+	c.Replicas = 1
+	s.Add(natsURLs(&c.NATS), "nats", "Where NATS with JetStream is.")
+	s.Add(config.Text(&c.Creds, "FILE", "the name of a credentials file", nil), "nats-creds",
+		"The credentials of the NATS user, as nsc writes them.")
+	s.Add(config.Duration(&c.Connect, 0, day), "nats-wait", "How long to wait for a broker that does not answer yet, before giving up.")
+}
+
+// streamFlags say what the streams look like.
+func streamFlags(s *config.Set, c *app.Config, provision *bool) {
+	*provision = true
+	s.Add(config.Switch(provision), "provision",
+		"Create missing streams and buckets, and bring the settings of existing ones up to date.\nNone is ever removed. Off: a missing one is an error.")
+	s.Add(config.Number(&c.Replicas, 1, 5), "replicas", "Copies of everything stored. Use 3 on a cluster of three servers.")
+	partitionsFlag(s, c)
+}
+
+func partitionsFlag(s *config.Set, c *app.Config) {
+	s.Add(config.Number(&c.Partitions, 0, subjects.MaxPartitions), "partitions",
+		"Streams that runs are spread over. 0 takes those that exist, 4 on a new fabric. More can be added later; none is removed.")
+}
+
+// runFlags say how long runs live.
+func runFlags(s *config.Set, c *app.Config) {
+	c.Lease, c.Retain, c.MaxEnded = subjects.Lease, subjects.Retention, subjects.MaxEndedPerOwner
+	s.Add(config.Duration(&c.Lease, runs.MinLease, day), "lease",
+		"How long a producer may be silent before its runs end as abandoned. Whole seconds.")
+	s.Add(config.Duration(&c.Retain, time.Second, subjects.LogMaxAge), "retain", "How long an ended run can still be replayed.")
+	s.Add(config.Number(&c.MaxEnded, 1, 1_000_000), "max-ended", "How many ended runs one owner may keep within that time.")
+}
+
+// serveFlags say what a relay serves.
+func serveFlags(s *config.Set, c *app.Config) {
+	c.Addr, c.Grace = app.DefaultAddr, app.DefaultGrace
+	c.GapThreshold, c.MaxEvent, c.MaxObservers = subjects.GapThreshold, subjects.MaxEventBytes, 10_000
+	s.Add(hostPort(&c.Addr), "addr", "Where to serve HTTP. Nobody is authenticated: beyond the loopback interface put a gateway before it.")
+	s.Add(config.Number(&c.GapThreshold, 1, subjects.GapThreshold), "gap-threshold",
+		"Events that an observer may be behind and still get them one by one; past it, it gets a snapshot.")
+	s.Add(config.Size(&c.MaxEvent, 1<<10, 64<<20), "max-event", "The largest event.")
+	s.Add(config.Number(&c.MaxObservers, 1, 1_000_000), "max-observers", "Streams and waiting requests at once; beyond them the answer is 503.")
+	s.Add(config.Duration(&c.Grace, 500*time.Millisecond, time.Hour), "grace",
+		"How long stopping may take after the first SIGTERM or SIGINT; a second one hurries.")
+}
+
+// logFlags say what is logged.
+type logFlags struct{ level, format string }
+
+func (l *logFlags) add(s *config.Set) {
+	l.level, l.format = "info", "text"
+	s.Add(config.OneOf(&l.level, "debug", "info", "warn", "error"), "log-level", "What is logged, to standard error.")
+	s.Add(config.OneOf(&l.format, "text", "json"), "log-format", "What log lines look like.")
+}
+
+func (l logFlags) logger(w io.Writer) (*slog.Logger, error) {
+	return app.NewLogger(w, l.level, l.format)
+}

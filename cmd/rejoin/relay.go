@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/rejoin/rejoin/internal/app"
+	"github.com/rejoin/rejoin/internal/config"
+)
+
+var relayCommand = command{
+	name: "relay",
+	about: config.About{
+		Summary: "serve runs over HTTP from a NATS server or cluster",
+		Text: `Serves observers and producers, and runs a janitor. A relay holds nothing that its death could lose: run
+as many as you like behind any load balancer.
+
+While the broker is away the relay stays up, unready (/readyz), and its streams wait; it reconnects by itself
+for as long as it takes.`,
+		Examples: []string{
+			"rejoin relay --nats nats://127.0.0.1:4222",
+			"rejoin relay --nats nats://n1:4222,nats://n2:4222,nats://n3:4222 --replicas 3 --addr :8080",
+			"REJOIN_NATS=tls://n1:4222 REJOIN_NATS_CREDS=relay.creds rejoin relay --provision=false",
+		},
+	},
+	flags: func(s *config.Set) action {
+		cfg := app.Config{Version: version}
+		var provision bool
+		var log logFlags
+		brokerFlags(s, &cfg)
+		serveFlags(s, &cfg)
+		streamFlags(s, &cfg, &provision)
+		runFlags(s, &cfg)
+		log.add(s)
+		return func(ctx context.Context, std stdio) error {
+			if cfg.NATS == "" {
+				return s.Wrong("--nats is missing: where is the broker? For one inside this process: rejoin dev")
+			}
+			logger, err := std.logger(log)
+			if err != nil {
+				return err
+			}
+			cfg.Logger, cfg.NoProvision = logger, !provision
+			return runApp(ctx, cfg, std, func(w io.Writer, a *app.App, _ app.Config) {
+				fmt.Fprintf(w, "rejoin serves on %s\n", a.URL())
+			})
+		}
+	},
+}
