@@ -100,8 +100,14 @@ func (o *observer) next() consumer.Frame {
 	o.t.Helper()
 	m, err := o.sse.Next()
 	require.NoError(o.t, err)
-	f, err := consumer.ParseFrame(m.Data)
-	require.NoError(o.t, err, "%s", m.Data)
+	return o.take(m.Data)
+}
+
+// take applies a frame as it came.
+func (o *observer) take(data []byte) consumer.Frame {
+	o.t.Helper()
+	f, err := consumer.ParseFrame(data)
+	require.NoError(o.t, err, "%s", data)
 	require.Equal(o.t, string(f.RunID), o.resp.Header.Get("Rejoin-Run-Id"))
 	o.apply(f)
 	return f

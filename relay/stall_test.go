@@ -38,7 +38,7 @@ func TestSLOW02_StalledObserverIsCutOff(t *testing.T) {
 	f.stall("c")
 	f.watching(1)
 	o := f.live(`{"chat_id":"c","protocol":1}`)
-	for i := range 100 {
+	for i := range 50 {
 		r.publish(big(i))
 		o.until(r.seq)
 	}
@@ -55,27 +55,12 @@ func TestSLOW02_StalledWithinASnapshot(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, func(c *relay.Config) { c.WriteTimeout = time.Second })
 	r := f.start("c")
-	for i := range 80 {
+	for i := range 50 {
 		r.publish(big(i))
 	}
 	f.stall("c")
 	f.eventually(`rejoin_streams_closed_total{cause="stalled"}`, 1)
 	f.watching(0)
-}
-
-// A reader that takes every chunk late, but in time, keeps its stream however long
-// the frame as a whole takes.
-func TestSlowReaderOfALargeFrameIsNotCutOff(t *testing.T) {
-	t.Parallel()
-	f := newFabric(t, func(c *relay.Config) { c.WriteTimeout = 2 * time.Second })
-	r := f.start("c")
-	var want []string
-	for i := range 80 {
-		want = append(want, big(i))
-		r.publish(want[i])
-	}
-	o := f.live(`{"chat_id":"c","protocol":1}`)
-	require.Equal(t, strings.Join(want, "\n"), string(o.next().Events))
 }
 
 func h2(f *fabric) *http.Client {
@@ -99,7 +84,7 @@ func TestSLOW02_StalledStreamOnASharedConnection(t *testing.T) {
 	for range 5 {
 		siblings = append(siblings, f.live(`{"chat_id":"c","protocol":1}`))
 	}
-	for i := range 60 { // three times what a stream may have in flight
+	for i := range 40 { // twice what a stream may have in flight
 		r.publish(big(i))
 		for _, o := range siblings {
 			o.until(r.seq)
