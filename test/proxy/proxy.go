@@ -22,10 +22,18 @@ type Proxy struct {
 	wg     sync.WaitGroup
 
 	mu     sync.Mutex
-	conns  map[net.Conn]bool
+	conns  map[net.Conn]*link
 	refuse bool
 	closed bool
 	gate   [2]chan struct{} // nil: open; else closed when it opens again
+	budget int              // what the next connection may bring back; 0: anything
+	taken  int              // connections let through so far
+}
+
+// link is one connection through the proxy. Guarded by mu.
+type link struct {
+	silent bool
+	left   int // bytes that may still come back; below 0: any number
 }
 
 // Start listens on a free port of the loopback interface.
@@ -34,7 +42,7 @@ func Start(target string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{target: target, ln: ln, conns: map[net.Conn]bool{}}
+	p := &Proxy{target: target, ln: ln, conns: map[net.Conn]*link{}}
 	p.wg.Go(p.accept)
 	return p, nil
 }
@@ -47,11 +55,41 @@ func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c := range p.conns {
-		if tcp, ok := c.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0)
-		}
-		_ = c.Close()
+		reset(c)
 	}
+}
+
+// reset ends a connection without a farewell.
+func reset(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = c.Close()
+}
+
+// CutAfter lets the next connection bring back n bytes, at least one, and then ends
+// it without a farewell. Those after it are whole.
+func (p *Proxy) CutAfter(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.budget = n
+}
+
+// Silence makes the connections that are open now lose every byte, both ways, as
+// when packets are dropped: neither side learns of it. New ones pass.
+func (p *Proxy) Silence() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.conns {
+		l.silent = true
+	}
+}
+
+// Taken counts the connections let through so far.
+func (p *Proxy) Taken() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.taken
 }
 
 // Refuse makes new connections end at once, or lets them through again.
@@ -114,33 +152,54 @@ func (p *Proxy) serve(near net.Conn) {
 		return
 	}
 	defer far.Close()
-	if !p.add(near, far) {
+	l := p.add(near, far)
+	if l == nil {
 		return
 	}
 	defer p.remove(near, far)
 	var both sync.WaitGroup
-	both.Go(func() { p.copy(far, near, Up) })
-	both.Go(func() { p.copy(near, far, Down) })
+	both.Go(func() { p.copy(far, near, Up, l) })
+	both.Go(func() { p.copy(near, far, Down, l) })
 	both.Wait()
 }
 
 // copy moves bytes until either side ends, then ends the other.
-func (p *Proxy) copy(to, from net.Conn, d Direction) {
-	defer to.Close()
+func (p *Proxy) copy(to, from net.Conn, d Direction, l *link) {
 	defer from.Close()
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
 		p.wait(d)
-		if n > 0 {
+		n, more, lost := p.spend(l, d, n)
+		if n > 0 && !lost {
 			if _, err := to.Write(buf[:n]); err != nil {
 				return
 			}
 		}
-		if err != nil {
+		switch {
+		case lost && err != nil && d == Down:
+			return // nor does the near side learn that the far one is gone
+		case !more:
+			reset(to)
+			return
+		case err != nil:
+			_ = to.Close()
 			return
 		}
 	}
+}
+
+// spend says how many of n bytes may pass, whether more may follow, and whether the
+// connection has gone silent.
+func (p *Proxy) spend(l *link, d Direction, n int) (pass int, more, lost bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d == Down && l.left >= 0 {
+		n = min(n, l.left)
+		l.left -= n
+		return n, l.left > 0, l.silent
+	}
+	return n, true, l.silent
 }
 
 func (p *Proxy) wait(d Direction) {
@@ -152,16 +211,21 @@ func (p *Proxy) wait(d Direction) {
 	}
 }
 
-func (p *Proxy) add(conns ...net.Conn) bool {
+func (p *Proxy) add(conns ...net.Conn) *link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return false
+		return nil
 	}
+	l := &link{left: -1}
+	if p.budget > 0 {
+		l.left, p.budget = p.budget, 0
+	}
+	p.taken++
 	for _, c := range conns {
-		p.conns[c] = true
+		p.conns[c] = l
 	}
-	return true
+	return l
 }
 
 func (p *Proxy) remove(conns ...net.Conn) {
