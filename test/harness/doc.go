@@ -3,6 +3,9 @@
 //
 //	fabric.go    the broker, and producers on it
 //	relay.go     a relay with everything a real one has, behind real HTTP
+//	steps.go     stopping a relay's readers at a step, and a proxy before a relay
+//	wire.go      one answer of a relay, as it stands on the wire
+//	state.go     what a client makes of events: a reference
 //	observe.go   observers: what a reader holds, held against what was published
 //
 // A fabric belongs to its test: everything is closed, and waited for, when the test

@@ -34,6 +34,10 @@ type RelayConfig struct {
 	Janitor runs.JanitorConfig
 	Ingest  ingest.Config
 	Addr    string // where to listen; "" means a free port
+
+	// Steps is told what readers do, besides the relay's own metrics: Tails, Snapshot,
+	// Replay and CatchUp. A function may block; its reader then stands still there.
+	Steps consumer.HubMetrics
 }
 
 // Relay boots a relay with a connection of its own. It is stopped with the test.
@@ -41,7 +45,7 @@ func (f *Fabric) Relay(cfg RelayConfig) *Relay {
 	f.Helper()
 	l := f.Connect()
 	m := relay.NewMetrics(nil)
-	cfg.Hub.Store, cfg.Hub.Metrics, cfg.Hub.Logger = l.Store, m.Hub(), f.logger("hub")
+	cfg.Hub.Store, cfg.Hub.Metrics, cfg.Hub.Logger = l.Store, with(m.Hub(), cfg.Steps), f.logger("hub")
 	hub := consumer.NewHub(cfg.Hub)
 	r := &Relay{Link: l, Hub: hub, Producer: f.Producer(l), Metrics: m}
 	cfg.Ingest.Producer, cfg.Ingest.Logger = r.Producer, f.logger("ingest")
