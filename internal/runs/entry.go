@@ -157,11 +157,15 @@ func (s *Store) value(ctx context.Context, subject string) (message, error) {
 func (s *Store) settleKey(ctx context.Context, subject string, value []byte, expect uint64) (uint64, error) {
 	wait, token := firstRetry, nuid.Next()
 	for {
-		revision, err := s.putKey(ctx, subject, value, expect, token)
+		try, done := s.untilReconnect(ctx)
+		revision, err := s.putKey(try, subject, value, expect, token)
+		done()
 		if err == nil || hopeless(err) {
 			return revision, err
 		}
-		m, readErr := s.lastOf(ctx, subjects.BucketStream, subject)
+		try, done = s.untilReconnect(ctx)
+		m, readErr := s.lastOf(try, subjects.BucketStream, subject)
+		done()
 		switch {
 		case readErr == nil && m.header.Get(putHeader) == token:
 			return m.seq, nil
@@ -172,6 +176,7 @@ func (s *Store) settleKey(ctx context.Context, subject string, value []byte, exp
 		select {
 		case <-ctx.Done():
 			return expect, fmt.Errorf("%s not known to be stored: %w (last: %w)", subject, ctx.Err(), err)
+		case <-s.Reconnected():
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, longestRetry)

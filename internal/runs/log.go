@@ -72,14 +72,18 @@ func (s *Store) Append(ctx context.Context, id subjects.RunID, r *subjects.Recor
 	m := r.Msg(subjects.RunSubject(id))
 	wait, lost := firstRetry, 0
 	for attempt := 1; ; attempt++ {
-		seq, err := s.put(ctx, m, &prev)
+		try, done := s.untilReconnect(ctx)
+		seq, err := s.put(try, m, &prev)
+		done()
 		if err == nil {
 			return seq, nil
 		}
 		if hopeless(err) {
 			return 0, err
 		}
-		seq, settled := s.settle(ctx, id, r, prev)
+		try, done = s.untilReconnect(ctx)
+		seq, settled := s.settle(try, id, r, prev)
+		done()
 		switch {
 		case settled == nil && seq > 0:
 			return seq, nil
@@ -96,6 +100,7 @@ func (s *Store) Append(ctx context.Context, id subjects.RunID, r *subjects.Recor
 		select {
 		case <-ctx.Done():
 			return 0, fmt.Errorf("record not known to be stored: %w (last: %w)", ctx.Err(), err)
+		case <-s.Reconnected():
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, longestRetry)

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"context"
 	"sync"
 
 	"github.com/nats-io/nats.go"
@@ -9,14 +10,16 @@ import (
 // reconnects tells any number of waiters that the connection has come back, so
 // that each asks anew for what it may have missed meanwhile.
 type reconnects struct {
-	mu   sync.Mutex
-	next chan struct{}
-	done chan struct{}
-	wg   sync.WaitGroup
+	mu      sync.Mutex
+	next    chan struct{}
+	calls   map[uint64]context.CancelFunc // attempts that a reconnect ends
+	counter uint64
+	done    chan struct{}
+	wg      sync.WaitGroup
 }
 
 func watchReconnects(nc *nats.Conn) *reconnects {
-	r := &reconnects{next: make(chan struct{}), done: make(chan struct{})}
+	r := &reconnects{next: make(chan struct{}), calls: map[uint64]context.CancelFunc{}, done: make(chan struct{})}
 	status := nc.StatusChanged(nats.CONNECTED)
 	r.wg.Go(func() {
 		defer nc.RemoveStatusListener(status)
@@ -31,6 +34,9 @@ func watchReconnects(nc *nats.Conn) *reconnects {
 				r.mu.Lock()
 				close(r.next)
 				r.next = make(chan struct{})
+				for _, cancel := range r.calls {
+					cancel()
+				}
 				r.mu.Unlock()
 			}
 		}
@@ -44,6 +50,25 @@ func (s *Store) Reconnected() <-chan struct{} {
 	s.reconnects.mu.Lock()
 	defer s.reconnects.mu.Unlock()
 	return s.reconnects.next
+}
+
+// untilReconnect is a context that also ends when the connection next comes back: what
+// was asked before will not be answered any more. It is for callers that settle an
+// unknown outcome and try again. The function returned must be called.
+func (s *Store) untilReconnect(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	r := s.reconnects
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counter++
+	n := r.counter
+	r.calls[n] = cancel
+	return ctx, func() {
+		cancel()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.calls, n)
+	}
 }
 
 // Close stops what Open started and leaves the connection open. It may be called
