@@ -61,11 +61,18 @@ func newProcess(t testing.TB, s *natsd.Server, cfg producer.Config, opts ...nats
 	opts = append([]nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(20 * time.Millisecond)}, opts...)
 	nc, err := s.Connect(opts...)
 	require.NoError(t, err)
+	return newProcessOn(t, nc, cfg)
+}
+
+func newProcessOn(t testing.TB, nc *nats.Conn, cfg producer.Config) *process {
+	t.Helper()
 	t.Cleanup(nc.Close)
 	store, err := runs.Open(within(t), nc, runs.Config{Provision: true, Partitions: 2, Logger: logger(t)})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
-	cfg.Logger = logger(t)
+	if cfg.Logger == nil {
+		cfg.Logger = logger(t)
+	}
 	p, err := producer.Open(within(t), store, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -135,4 +142,17 @@ func (p *process) events(t testing.TB, id subjects.RunID) (events [][]byte, end 
 			}
 		}
 	}
+}
+
+// covered checks that the segments tile the run from its first event on without a gap,
+// and gives the newest seq they hold.
+func (p *process) covered(t testing.TB, id subjects.RunID) int {
+	t.Helper()
+	to := uint64(0)
+	for seg, err := range p.store.Segments(within(t), id, 0) {
+		require.NoError(t, err)
+		require.Equal(t, to+1, seg.From)
+		to = seg.To
+	}
+	return int(to)
 }
