@@ -4,6 +4,7 @@
 //
 //	config.go        what a relay serves and within which bounds
 //	server.go        the HTTP server around the routes
+//	tcp_linux.go     telling the kernel how long a peer may be silent
 //	routes.go        which path leads where; errors become answers in one place
 //	middleware.go    counting requests, surviving panics
 //	failure.go       what a client is told when something is wrong

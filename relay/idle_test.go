@@ -43,6 +43,7 @@ func TestIdleChats(t *testing.T) {
 	saved.finish(done)
 	f.idle(`{"chat_id":"saved","protocol":1}`)
 	f.idle(`{"chat_id":"saved","protocol":1,"after_seq":1}`)
+	f.idle(fmt.Sprintf(`{"chat_id":"none","protocol":1,"run_id":%q,"after_seq":1}`, saved.id())) // another chat's
 	// A client that names the run drains it, saved or not.
 	for after, frames := range []int{3, 2, 1} {
 		o := f.live(fmt.Sprintf(`{"chat_id":"saved","protocol":1,"run_id":%q,"after_seq":%d}`, saved.id(), after))

@@ -34,7 +34,6 @@ func (s *Server) routes() http.Handler {
 		r.Method(http.MethodPost, "/runs/{run_id}/events", p)
 		r.Method(http.MethodPost, "/runs/{run_id}/heartbeat", p)
 		r.Method(http.MethodPost, "/runs/{run_id}/end", p)
-		r.Method(http.MethodGet, "/runs/{run_id}/controls", p)
 	}
 	return r
 }

@@ -64,7 +64,15 @@ func (s *Server) server() *http.Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		BaseContext:       func(net.Listener) context.Context { return s.base },
+		ConnContext:       s.connected,
 	}
+}
+
+func (s *Server) connected(ctx context.Context, conn net.Conn) context.Context {
+	if err := limitSilence(conn, s.cfg.KeepAlive+s.cfg.WriteTimeout); err != nil {
+		s.log.Debug("a connection's time for silence cannot be limited", "error", err)
+	}
+	return ctx
 }
 
 // Serve serves on the listener until ctx is done, then drains and returns nil. It
