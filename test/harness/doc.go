@@ -2,6 +2,9 @@
 // relays and producers, each on a connection of its own that the test can cut.
 //
 //	fabric.go    the broker, and producers on it
+//	broker.go    a broker in a process of its own, to be killed
+//	process*.go  processes that a test starts
+//	wait.go      waiting for numbers
 //	relay.go     a relay with everything a real one has, behind real HTTP
 //	steps.go     stopping a relay's readers at a step, and a proxy before a relay
 //	wire.go      one answer of a relay, as it stands on the wire

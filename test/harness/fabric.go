@@ -25,13 +25,15 @@ const Patience = 60 * time.Second
 // Fabric is one test's broker and what is connected to it.
 type Fabric struct {
 	testing.TB
-	Broker *natsd.Server
+	Broker *natsd.Server // nil where it is a process of its own
+	url    string
 	cfg    Config
 }
 
 // Config of a fabric; the zero value suits most tests.
 type Config struct {
 	Broker     natsd.Config  // without a listener unless set
+	Process    *Broker       // a broker in a process of its own instead
 	Partitions int           // 0 means 2
 	Lease      time.Duration // 0 means 15 s
 	Log        bool          // show the parts' logs
@@ -44,10 +46,13 @@ func New(t testing.TB, cfg Config) *Fabric {
 	if cfg.Partitions == 0 {
 		cfg.Partitions = 2
 	}
+	if cfg.Process != nil {
+		return &Fabric{TB: t, url: cfg.Process.URL, cfg: cfg}
+	}
 	broker, err := natsd.Start(cfg.Broker)
 	require.NoError(t, err)
 	t.Cleanup(broker.Shutdown)
-	return &Fabric{TB: t, Broker: broker, cfg: cfg}
+	return &Fabric{TB: t, Broker: broker, url: broker.ClientURL(), cfg: cfg}
 }
 
 // Networked is the broker configuration for tests that cut or restart.
@@ -79,8 +84,8 @@ func (f *Fabric) Connect() *Link {
 	}
 	l := &Link{}
 	var err error
-	if url := f.Broker.ClientURL(); f.cfg.Broker.Listen != "" {
-		l.Proxy, err = proxy.Start(strings.TrimPrefix(url, "nats://"))
+	if f.url != "" {
+		l.Proxy, err = proxy.Start(strings.TrimPrefix(f.url, "nats://"))
 		require.NoError(f, err)
 		f.Cleanup(l.Proxy.Close)
 		l.NC, err = nats.Connect("nats://"+l.Proxy.Addr(), append(opts, nats.IgnoreDiscoveredServers())...)

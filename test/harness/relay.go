@@ -1,10 +1,12 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
 	"net/http"
+	"testing"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -19,6 +21,7 @@ import (
 
 // Relay is a relay as it is shipped: hub, producers' endpoints and janitor.
 type Relay struct {
+	testing.TB
 	*Link
 	URL      string
 	Hub      *consumer.Hub
@@ -47,12 +50,14 @@ func (f *Fabric) Relay(cfg RelayConfig) *Relay {
 	m := relay.NewMetrics(nil)
 	cfg.Hub.Store, cfg.Hub.Metrics, cfg.Hub.Logger = l.Store, with(m.Hub(), cfg.Steps), f.logger("hub")
 	hub := consumer.NewHub(cfg.Hub)
-	r := &Relay{Link: l, Hub: hub, Producer: f.Producer(l), Metrics: m}
+	r := &Relay{TB: f, Link: l, Hub: hub, Producer: f.Producer(l), Metrics: m}
 	cfg.Ingest.Producer, cfg.Ingest.Logger = r.Producer, f.logger("ingest")
 	cfg.Ingest.Lease = f.cfg.Lease
 	in := ingest.New(cfg.Ingest)
 	producers := chi.NewRouter()
 	in.Routes(producers)
+	// A drain that is over at once, or every test would end with one.
+	cfg.Relay.DrainWindow = cmp.Or(cfg.Relay.DrainWindow, time.Millisecond)
 	cfg.Relay.Hub, cfg.Relay.Store, cfg.Relay.Producer, cfg.Relay.Metrics = hub, l.Store, producers, m
 	cfg.Relay.Logger = f.logger("relay")
 	srv, err := relay.New(cfg.Relay)

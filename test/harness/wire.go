@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,7 +19,8 @@ type Conn struct {
 	Status int
 	Header http.Header
 
-	body io.ReadCloser
+	body io.Closer
+	in   *bufio.Reader
 	sse  *consumer.Decoder
 	quit context.CancelFunc
 }
@@ -44,7 +46,8 @@ func Ask(ctx context.Context, method, url, body string, header ...string) (*Conn
 		quit()
 		return nil, err
 	}
-	return &Conn{Status: resp.StatusCode, Header: resp.Header, body: resp.Body, sse: consumer.NewDecoder(resp.Body), quit: quit}, nil
+	in := bufio.NewReader(resp.Body)
+	return &Conn{Status: resp.StatusCode, Header: resp.Header, body: resp.Body, in: in, sse: consumer.NewDecoder(in), quit: quit}, nil
 }
 
 // Close leaves, as a client does that goes away. It may be called twice.
@@ -75,13 +78,13 @@ func (c *Conn) Next(context.Context) (consumer.Frame, error) {
 // Comments counts the keep-alives that came before the last message.
 func (c *Conn) Comments() uint64 { return c.sse.Comments() }
 
-// Raw reads the body beside the decoder.
-func (c *Conn) Raw() io.Reader { return c.body }
+// Peek waits until n more bytes have arrived, up to 4 KiB, and leaves them to be read.
+func (c *Conn) Peek(n int) ([]byte, error) { return c.in.Peek(n) }
 
 // Rest reads what is left of the body, and closes it.
 func (c *Conn) Rest() (string, error) {
 	defer c.Close()
-	b, err := io.ReadAll(c.body)
+	b, err := io.ReadAll(c.in)
 	return string(b), err
 }
 

@@ -1,0 +1,10 @@
+package harness
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// tie makes a process die with the one that started it, also when that one is killed
+// or times out.
+func tie(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
