@@ -19,10 +19,11 @@ type observed struct {
 	refs int // guarded by hub.mu
 	sub  *nats.Subscription
 
-	mu      sync.Mutex
-	timer   *time.Timer
-	wait    time.Duration
-	stopped bool
+	mu       sync.Mutex
+	timer    *time.Timer
+	wait     time.Duration
+	answered bool // the last check was
+	stopped  bool
 }
 
 // firstCheck is when a new tail first asks whether it missed anything; the time
@@ -109,31 +110,39 @@ func (o *observed) check() {
 	defer o.hub.wg.Done()
 
 	// Whatever is heard reveals by its seqs what was missed before it.
+	answered := true
 	if !o.tail.takeHeard() && !o.tail.finished() {
-		o.ask()
+		answered = o.ask()
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.stopped {
+		if o.answered && !answered {
+			o.wait = firstCheck // and ever more rarely, for as long as this lasts
+		}
+		o.answered = answered
 		o.wait = min(2*o.wait, o.hub.cfg.Silence)
 		o.timer.Reset(o.wait)
 	}
 }
 
-func (o *observed) ask() {
+// ask says whether the broker answered.
+func (o *observed) ask() bool {
 	h := o.hub
 	if h.checks.Acquire(h.ctx, 1) != nil {
-		return
+		return false
 	}
 	defer h.checks.Release(1)
 	before, end := o.tail.head()
 	if err := h.refresh(h.ctx, o.tail); err != nil {
 		h.log.Debug("a quiet run could not be checked; trying again", "run", o.tail.id, "error", err)
-		return
+		o.tail.unanswered()
+		return false
 	}
 	after, endAfter := o.tail.head()
 	if (after > before || endAfter != end) && h.cfg.Metrics.SilenceFound != nil {
 		h.cfg.Metrics.SilenceFound()
 	}
 	o.tail.takeHeard()
+	return true
 }

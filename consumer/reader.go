@@ -94,7 +94,8 @@ func (r *Reader) Close() {
 }
 
 // Changed is closed when Poll may have something again. It belongs to the last call
-// of Poll that returned nothing, and misses nothing that came since.
+// of Poll, when that returned nothing or could not know whether there is more, and
+// misses nothing that came since; after any other it is nil.
 func (r *Reader) Changed() <-chan struct{} { return r.wake }
 
 // Next waits for the next frame. After the End frame it returns io.EOF. Its errors
@@ -117,8 +118,10 @@ func (r *Reader) Next(ctx context.Context) (Frame, error) {
 // everything so far. It does not wait for the producer, but it asks the broker
 // while the observer is catching up. After the End frame it returns io.EOF. Other
 // errors are ErrGone, ErrBrokerUnavailable, and ctx's, after which Poll may be
-// called again.
+// called again. ErrBrokerUnavailable is also for an observer that has everything that
+// is known, while the broker cannot be asked whether there is more.
 func (r *Reader) Poll(ctx context.Context) (f Frame, ok bool, err error) {
+	r.wake = nil
 	for {
 		if len(r.rest) > 0 {
 			return r.event(), true, nil
@@ -158,6 +161,9 @@ func (r *Reader) Poll(ctx context.Context) (f Frame, ok bool, err error) {
 		default:
 			r.atHead()
 			r.wake = st.wake
+			if st.away {
+				return Frame{}, false, fmt.Errorf("%w: run %s could not be checked", ErrBrokerUnavailable, r.id)
+			}
 			return Frame{}, false, nil
 		}
 	}

@@ -31,6 +31,7 @@ type tail struct {
 	lost   bool          // the log is gone: nothing more can be replayed
 	gone   bool          // the run is gone altogether
 	heard  bool          // something came since the last check
+	away   bool          // the broker did not answer the last question about the run
 	wake   chan struct{}
 }
 
@@ -43,6 +44,7 @@ func (t *tail) apply(r *subjects.Record, end *subjects.End) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.heard = true
+	t.answered()
 	b, ok, broken := t.asm.add(r)
 	if ok {
 		t.push(b)
@@ -94,6 +96,7 @@ type standing struct {
 	end    *subjects.End // the reader has everything, and this is the end
 	lost   bool          // the log is gone, and the reader may lack events
 	gone   bool
+	away   bool            // the reader has everything that is known, and nobody can say whether there is more
 	wake   <-chan struct{} // closed at the next change
 }
 
@@ -115,6 +118,8 @@ func (t *tail) after(seq uint64) standing {
 		st.behind = t.known - seq
 	case t.end != nil:
 		st.end = t.end
+	default:
+		st.away = t.away
 	}
 	return st
 }
@@ -155,12 +160,31 @@ func (t *tail) lose(e *runs.Entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lost = true
+	t.answered()
 	if e == nil {
 		t.gone = true
 	} else if e.End != nil && t.end == nil {
 		t.end = e.End
 	}
 	t.changed()
+}
+
+// unanswered notes that the broker could not be asked how far the run has come.
+func (t *tail) unanswered() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.away {
+		t.away = true
+		t.changed()
+	}
+}
+
+// answered ends that. Callers hold mu.
+func (t *tail) answered() {
+	if t.away {
+		t.away = false
+		t.changed()
+	}
 }
 
 // finished says that nothing new can come.

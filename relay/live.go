@@ -137,7 +137,12 @@ func (l *lateReader) Poll(ctx context.Context) (consumer.Frame, bool, error) {
 	return l.reader.Poll(ctx)
 }
 
-func (l *lateReader) Changed() <-chan struct{} { return l.reader.Changed() }
+func (l *lateReader) Changed() <-chan struct{} {
+	if l.reader == nil {
+		return nil
+	}
+	return l.reader.Changed()
+}
 
 func (l *lateReader) close() {
 	if l.reader != nil {

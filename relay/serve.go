@@ -52,7 +52,7 @@ func (s *stream) serve(ctx context.Context, src source) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, consumer.ErrBrokerUnavailable):
-			err = s.outage(ctx, err)
+			err = s.outage(ctx, src.Changed(), err)
 		case err != nil:
 		case ok:
 			s.away = time.Time{}
@@ -86,8 +86,8 @@ func (s *stream) put(f *consumer.Frame) error {
 
 // outage waits before the broker is asked again. An observer is better off on a
 // stream that will go on than on its way to another relay of the same broker, but
-// not for ever.
-func (s *stream) outage(ctx context.Context, err error) error {
+// not for ever. changed, which may be nil, says that it answers again.
+func (s *stream) outage(ctx context.Context, changed <-chan struct{}, err error) error {
 	const first, longest = 100 * time.Millisecond, 2 * time.Second
 	now := time.Now()
 	if s.away.IsZero() {
@@ -99,11 +99,20 @@ func (s *stream) outage(ctx context.Context, err error) error {
 	again := time.NewTimer(jitter(s.pause, s.pause/4))
 	defer again.Stop()
 	s.pause = min(2*s.pause, longest)
-	return wait(ctx, s.leave, again.C)
+	select {
+	case <-again.C:
+		return nil
+	case <-changed:
+		return nil
+	case c := <-s.leave:
+		return leaving(c)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
-// wait returns nil once wake has something, else why the stream has to stop.
-func wait[T any](ctx context.Context, leave <-chan cause, wake <-chan T) error {
+// wait returns nil once wake is closed, else why the stream has to stop.
+func wait(ctx context.Context, leave <-chan cause, wake <-chan struct{}) error {
 	select {
 	case <-wake:
 		return nil
