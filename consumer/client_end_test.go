@@ -166,10 +166,12 @@ func TestFollowDoesNotGoInACircle(t *testing.T) {
 		require.Equal(t, "SZSZ", types(frames))
 		require.Len(t, r.requests(), 7)
 	})
-	synctest.Test(t, func(t *testing.T) {
-		r := newRelay(t, one, idle)
-		_, frames, err := drain(t, r.watch(consumer.Watch{Follow: true}))
-		require.ErrorIs(t, err, consumer.ErrUnavailable, "the next run came and went")
-		require.Equal(t, "SZ", types(frames))
-	})
+	for _, next := range []subjects.RunID{"r2", ""} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRelay(t, stream(snapshot("r1", 1, upTo(1)), superseded("r1", 1, next)), idle)
+			_, frames, err := drain(t, r.watch(consumer.Watch{Follow: true}))
+			require.ErrorIs(t, err, consumer.ErrUnavailable, "the next run came and went")
+			require.Equal(t, "SZ", types(frames))
+		})
+	}
 }

@@ -126,7 +126,7 @@ func TestHANG03_CancelAndCloseEndABlockedRead(t *testing.T) {
 	}
 }
 
-func TestHANG03_CloseEndsEveryOtherWaitToo(t *testing.T) {
+func TestHANG03_EveryOtherWaitEndsToo(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]answer{
 		"for a run to appear": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
@@ -137,18 +137,41 @@ func TestHANG03_CloseEndsEveryOtherWaitToo(t *testing.T) {
 			<-r.Context().Done()
 		},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRelay(t, script)
-			s := r.watch(consumer.Watch{Wait: time.Minute})
-			go func() {
-				time.Sleep(5 * time.Second)
-				_ = s.Close()
-			}()
-			_, err := s.Next(t.Context())
-			require.ErrorIs(t, err, consumer.ErrClosed, name)
-			require.Equal(t, 5*time.Second, time.Since(r.started), name)
-		})
+		for how, stop := range map[string]func(s *consumer.Stream, next context.CancelFunc) error{
+			"Close":          func(s *consumer.Stream, _ context.CancelFunc) error { _ = s.Close(); return consumer.ErrClosed },
+			"the call's ctx": func(_ *consumer.Stream, next context.CancelFunc) error { next(); return context.Canceled },
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRelay(t, script)
+				s := r.watch(consumer.Watch{Wait: time.Minute})
+				next, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				want := make(chan error, 1)
+				go func() {
+					time.Sleep(5 * time.Second)
+					want <- stop(s, cancel)
+				}()
+				_, err := s.Next(next)
+				require.ErrorIs(t, err, <-want, name, how)
+				require.Equal(t, 5*time.Second, time.Since(r.started), "%s, %s", name, how)
+			})
+		}
 	}
+}
+
+func TestHANG03_ACallThatWaitsForItsTurnCanBeGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelay(t, stream(time.Minute))
+		s := r.watch(consumer.Watch{})
+		go func() { _, _ = s.Next(context.Background()) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := s.Next(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, time.Second, time.Since(r.started))
+	})
 }
 
 // Over real sockets, with both versions of HTTP. That nothing is left behind is

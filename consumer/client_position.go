@@ -49,10 +49,7 @@ func (p *position) apply(f Frame) (verdict, error) {
 		p.run, p.seq, p.held = f.RunID, f.Seq, true
 		return verdict{deliver: true, progress: p.advance()}, nil
 	}
-	if !p.held {
-		return verdict{}, fmt.Errorf("%w: %s before any snapshot", ErrGap, f.Type)
-	}
-	if f.RunID != p.run {
+	if f.RunID != p.run { // or no snapshot came before it
 		return verdict{}, fmt.Errorf("%w: %s of run %q while watching %q", ErrGap, f.Type, f.RunID, p.run)
 	}
 	switch {

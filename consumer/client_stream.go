@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -81,35 +80,6 @@ func (s *Stream) Next(ctx context.Context) (Frame, error) {
 	case <-ctx.Done():
 		return Frame{}, ctx.Err()
 	}
-	f, err := s.next(ctx)
-	if errors.Is(context.Cause(s.ctx), ErrClosed) {
-		return Frame{}, ErrClosed
-	}
-	return f, err
-}
-
-// Cursor is the last event applied: the run, "" before the first frame, and the
-// seq. A Watch with them goes on from there. It may be called at any time.
-func (s *Stream) Cursor() (subjects.RunID, uint64) {
-	s.cursor.Lock()
-	defer s.cursor.Unlock()
-	return s.cursor.run, s.cursor.seq
-}
-
-// Close ends the stream and the run's observation, not the run. It waits for a
-// Next at work, which returns ErrClosed at once; no frame is handed out after it.
-// Further calls do nothing. The error is always nil.
-func (s *Stream) Close() error {
-	s.cancel(ErrClosed)
-	s.turn <- struct{}{}
-	defer func() { <-s.turn }()
-	if s.err == nil {
-		s.finish(ErrClosed)
-	}
-	return nil
-}
-
-func (s *Stream) next(ctx context.Context) (Frame, error) {
 	for s.err == nil {
 		if ctx.Err() != nil {
 			return Frame{}, ctx.Err()
@@ -127,6 +97,27 @@ func (s *Stream) next(ctx context.Context) (Frame, error) {
 		}
 	}
 	return Frame{}, s.err
+}
+
+// Cursor is the last event applied: the run, "" before the first frame, and the
+// seq. A Watch with them goes on from there. It may be called at any time.
+func (s *Stream) Cursor() (subjects.RunID, uint64) {
+	s.cursor.Lock()
+	defer s.cursor.Unlock()
+	return s.cursor.run, s.cursor.seq
+}
+
+// Close ends the stream, not the run. It waits for a Next at work, which ends at
+// once, as do those waiting for their turn; no frame is handed out after it has
+// returned. Further calls do nothing. The error is always nil.
+func (s *Stream) Close() error {
+	s.cancel(ErrClosed)
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	if s.err == nil {
+		s.finish(ErrClosed)
+	}
+	return nil
 }
 
 // step connects if need be and reads one frame.
