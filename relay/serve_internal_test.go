@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -18,121 +17,6 @@ import (
 	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/subjects"
 )
-
-// wireLog is a response writer that notes what is done to it, and when.
-type wireLog struct {
-	header   http.Header
-	body     bytes.Buffer
-	from     time.Time
-	deadline time.Time
-	flushed  []string // "<time since from> <what the flush brought>"
-	pending  int
-	perWrite time.Duration // how long the observer takes for one write
-}
-
-func newWireLog() *wireLog { return &wireLog{header: http.Header{}, from: time.Now()} }
-
-func (l *wireLog) Header() http.Header { return l.header }
-func (l *wireLog) WriteHeader(int)     {}
-
-func (l *wireLog) Write(b []byte) (int, error) {
-	if l.perWrite > 0 {
-		time.Sleep(min(l.perWrite, time.Until(l.deadline)))
-		if !time.Now().Before(l.deadline) {
-			return 0, fmt.Errorf("write: %w", os.ErrDeadlineExceeded)
-		}
-	}
-	l.pending += len(b)
-	return l.body.Write(b)
-}
-
-func (l *wireLog) FlushError() error {
-	brought := l.body.Bytes()[l.body.Len()-l.pending:]
-	l.pending = 0
-	l.flushed = append(l.flushed, fmt.Sprintf("%v %s", time.Since(l.from), short(brought)))
-	return nil
-}
-
-func (l *wireLog) SetWriteDeadline(t time.Time) error {
-	l.deadline = t
-	return nil
-}
-
-// short names the messages of a piece of a stream.
-func short(b []byte) string {
-	var names []string
-	for m := range strings.SplitSeq(strings.TrimSuffix(string(b), "\n\n"), "\n\n") {
-		id, _, _ := strings.Cut(m, "\n")
-		names = append(names, strings.TrimPrefix(id, "id: "))
-	}
-	return strings.Join(names, " ")
-}
-
-// script is a source whose polls are given; nil waits for a minute.
-type script struct {
-	polls []func(context.Context) (consumer.Frame, bool, error)
-	wake  chan struct{}
-}
-
-func (s *script) Changed() <-chan struct{} { return s.wake }
-
-func (s *script) Poll(ctx context.Context) (consumer.Frame, bool, error) {
-	if len(s.polls) == 0 {
-		return consumer.Frame{}, false, io.EOF
-	}
-	next := s.polls[0]
-	s.polls = s.polls[1:]
-	return next(ctx)
-}
-
-type poll = func(context.Context) (consumer.Frame, bool, error)
-
-func event(seq uint64, raw string) poll {
-	return gives(consumer.Frame{Type: consumer.Event, RunID: "r", Seq: seq, Event: []byte(raw)})
-}
-
-func gives(f consumer.Frame) poll {
-	return func(context.Context) (consumer.Frame, bool, error) { return f, true, nil }
-}
-
-func fails(err error) poll {
-	return func(context.Context) (consumer.Frame, bool, error) { return consumer.Frame{}, false, err }
-}
-
-// slow takes its time before it does what then does.
-func slow(d time.Duration, then poll) poll {
-	return func(ctx context.Context) (consumer.Frame, bool, error) {
-		select {
-		case <-time.After(d):
-			return then(ctx)
-		case <-ctx.Done():
-			return consumer.Frame{}, false, ctx.Err()
-		}
-	}
-}
-
-// nothing says that there is nothing now, and something after d.
-func (s *script) nothing(d time.Duration) poll {
-	return func(context.Context) (consumer.Frame, bool, error) {
-		s.wake = make(chan struct{})
-		time.AfterFunc(d, func() { close(s.wake) })
-		return consumer.Frame{}, false, nil
-	}
-}
-
-// play serves a script to a writer and returns why it ended.
-func play(t *testing.T, w *wireLog, on wire, s *script, leave <-chan cause) cause {
-	t.Helper()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	out := newSink(w, 10*time.Second, 10*time.Second, cancel)
-	st := &stream{wire: on, sink: out, leave: leave, brokerPatience: time.Minute, count: func(consumer.FrameType) {}}
-	err := out.comment()
-	if err == nil {
-		err = st.serve(ctx, s)
-	}
-	return st.finish(err)
-}
 
 func TestFramesThatAreReadyShareAFlush(t *testing.T) {
 	t.Parallel()
@@ -153,7 +37,7 @@ func TestPROXY02_SlowReadsAreFilled(t *testing.T) {
 		s.polls = []poll{slow(25*time.Second, event(1, "{}")), slow(12*time.Second, event(2, "{}"))}
 		require.Equal(t, causeEnd, play(t, w, protocol1{}, s, nil))
 		require.Equal(t, []string{"0s :", "10s :", "20s :", "25.02s r:1", "35.02s :", "37s r:2"}, w.flushed)
-		require.False(t, w.deadline.IsZero(), "the end of the response has to get out, too")
+		require.False(t, w.due().IsZero(), "the end of the response has to get out, too")
 	})
 }
 
@@ -162,7 +46,7 @@ func TestIdleStreamHasNoDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, s := newWireLog(), &script{}
 		s.polls = []poll{event(1, "{}"), s.nothing(time.Hour + 5*time.Second), func(context.Context) (consumer.Frame, bool, error) {
-			require.Zero(t, w.deadline)
+			require.Zero(t, w.due())
 			return consumer.Frame{}, false, io.EOF
 		}}
 		require.Equal(t, causeEnd, play(t, w, protocol1{}, s, nil))
@@ -227,21 +111,21 @@ func TestSLOW02_DeadlineIsPerChunk(t *testing.T) {
 	large := consumer.Frame{Type: consumer.Snapshot, RunID: "r", Seq: 1, Events: []byte(`{"v":"` + strings.Repeat("x", 20*chunkSize) + `"}`)}
 	synctest.Test(t, func(t *testing.T) {
 		w := newWireLog()
-		w.perWrite = 9 * time.Second
+		w.perWrite.Store(int64(9 * time.Second))
 		require.Equal(t, causeEnd, play(t, w, protocol1{}, &script{polls: []poll{gives(large)}}, nil))
 		require.Greater(t, time.Since(w.from), 20*9*time.Second)
 		require.True(t, bytes.HasSuffix(w.body.Bytes(), large.AppendSSE(nil)))
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w := newWireLog()
-		w.perWrite = 11 * time.Second
+		w.perWrite.Store(int64(11 * time.Second))
 		require.Equal(t, causeStalled, play(t, w, protocol1{}, &script{polls: []poll{gives(large)}}, nil))
 		require.Equal(t, 10*time.Second, time.Since(w.from), "at the first write")
 	})
 	synctest.Test(t, func(t *testing.T) { // the keep-alive finds out, and the stream that waits is told
 		w, s := newWireLog(), &script{}
 		s.polls = []poll{func(ctx context.Context) (consumer.Frame, bool, error) {
-			w.perWrite = time.Hour
+			w.perWrite.Store(int64(time.Hour))
 			<-ctx.Done()
 			return consumer.Frame{}, false, ctx.Err()
 		}}

@@ -45,7 +45,9 @@ func newSink(w http.ResponseWriter, keepAlive, patience time.Duration, failed fu
 	s.out.send = s.write
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.timer = time.AfterFunc(keepAlive, s.tick)
+	// Set only once it is known here, since tick may set it without the lock.
+	s.timer = time.AfterFunc(time.Hour, s.tick)
+	s.timer.Reset(keepAlive)
 	return s
 }
 
