@@ -12,5 +12,7 @@
 //     to it, NAME.golden.json what the stock client makes of the body.
 //   - client_test.go runs read.mjs, recording_test.go loads the recordings.
 //   - direct_test.go reads the agents directly and keeps the golden files; snapshot_test.go reads snapshots of their runs.
+//   - legacy_test.go reads the same runs from a relay, loss_test.go reads runs that are lost on the way; tap_test.go sees
+//     what passes between relay and client.
 //   - rules_test.go states the rules of the stock client that the legacy wire is built on.
 package agui
