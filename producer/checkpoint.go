@@ -14,7 +14,7 @@ import (
 
 // How long one attempt at a checkpoint may take, and how long the next one waits.
 const (
-	checkpointTimeout  = 10 * time.Second
+	checkpointTimeout  = 5 * time.Second
 	checkpointRetry    = 50 * time.Millisecond
 	checkpointMaxRetry = 2 * time.Second
 )

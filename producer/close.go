@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/subjects"
 )
@@ -192,9 +194,7 @@ func (r *Run) endAgain(end subjects.End) {
 	}
 	ctx, cancel := context.WithTimeout(r.p.ctx, endTimeout)
 	defer cancel()
-	if _, err := r.conclude(ctx, end); err != nil && !definite(err) && r.p.ctx.Err() == nil {
-		r.p.log.Warn("a run's end is not stored; trying again", "run", r.id, "error", err)
-	}
+	_, _ = r.conclude(ctx, end) // it has logged what went wrong, and the next renewal tries again
 }
 
 // conclude stores the end behind the run's newest record and in its entry, if the run
@@ -203,7 +203,7 @@ func (r *Run) endAgain(end subjects.End) {
 func (r *Run) conclude(ctx context.Context, end subjects.End) (EndedError, error) {
 	e := &r.ending
 	if !e.stored {
-		got, err := r.endRecord(ctx, r.newer(ctx, end))
+		got, err := r.endRecord(ctx, end)
 		switch {
 		case definite(err):
 			result := EndedError{}
@@ -234,29 +234,60 @@ func (r *Run) conclude(ctx context.Context, end subjects.End) (EndedError, error
 	return e.result, nil
 }
 
-// endRecord appends the end, by the fence of this writer. What became of a record that
-// was on its way when the writer was stopped shows in the log.
+// endRecord appends the end, by the fence of this writer, and tries until ctx is done.
+// What became of a record that was on its way when the writer was stopped shows in
+// the log.
 func (r *Run) endRecord(ctx context.Context, end subjects.End) (EndedError, error) {
-	for {
-		last, err := r.p.store.Last(ctx, r.id)
-		switch {
-		case errors.Is(err, ErrNotFound), errors.Is(err, ErrLogLost) && errors.Is(r.Err(), ErrLogLost):
-			return EndedError{End: end, Seq: r.StoredSeq()}, nil // the entry alone tells of it
-		case err != nil:
+	wait := endRetry
+	for try := 1; ; try++ {
+		got, err := r.tryEnd(ctx, end, try > endPointerTries)
+		if err == nil || definite(err) || errors.Is(err, nats.ErrConnectionClosed) {
+			return got, err
+		}
+		if try == 1 {
+			r.p.log.Warn("a run's end is not stored; trying again", "run", r.id, "error", err)
+		}
+		select {
+		case <-ctx.Done():
 			return EndedError{}, err
-		case last.Writer != r.writer && last.Kind == subjects.KindEnd:
-			return EndedError{}, &EndedError{End: *last.End(), Seq: last.Last}
-		case last.Writer != r.writer:
-			return EndedError{}, fmt.Errorf("%w: writer %.40q", ErrFenced, last.Writer)
-		case last.Kind == subjects.KindEnd:
-			return EndedError{End: *last.End(), Seq: last.Last}, nil
+		case <-r.p.store.Reconnected():
+		case <-time.After(wait):
 		}
-		rec := subjects.EndRecord(end, last.Last, r.writer)
-		if _, err = r.p.store.Append(ctx, r.id, &rec, last.StreamSeq); err == nil {
-			return EndedError{End: end, Seq: last.Last}, nil
-		}
-		if !errors.Is(err, ErrFenced) || errors.Is(err, ErrEnded) || ctx.Err() != nil {
-			return EndedError{}, err
-		}
+		wait = min(2*wait, endMaxRetry)
 	}
+}
+
+// How long the next attempt at an end waits, and how many attempts insist on knowing
+// whether a newer run took the chat.
+const (
+	endRetry        = 10 * time.Millisecond
+	endMaxRetry     = time.Second
+	endPointerTries = 3
+)
+
+// tryEnd makes one attempt to append the end.
+func (r *Run) tryEnd(ctx context.Context, end subjects.End, whatever bool) (EndedError, error) {
+	end, err := r.newer(ctx, end)
+	if err != nil && !whatever {
+		return EndedError{}, err
+	}
+	last, err := r.p.store.Last(ctx, r.id)
+	switch {
+	case errors.Is(err, ErrNotFound), errors.Is(err, ErrLogLost) && errors.Is(r.Err(), ErrLogLost):
+		return EndedError{End: end, Seq: r.StoredSeq()}, nil // the entry alone tells of it
+	case err != nil:
+		return EndedError{}, err
+	case last.Writer != r.writer && last.Kind == subjects.KindEnd:
+		return EndedError{}, &EndedError{End: *last.End(), Seq: last.Last}
+	case last.Writer != r.writer:
+		return EndedError{}, fmt.Errorf("%w: writer %.40q", ErrFenced, last.Writer)
+	case last.Kind == subjects.KindEnd:
+		return EndedError{End: *last.End(), Seq: last.Last}, nil
+	}
+	rec := subjects.EndRecord(end, last.Last, r.writer)
+	_, err = r.p.store.Append(ctx, r.id, &rec, last.StreamSeq)
+	if errors.Is(err, ErrFenced) && !errors.Is(err, ErrEnded) {
+		err = fmt.Errorf("a record came in between: %v", err) // ours or another's, the next look tells
+	}
+	return EndedError{End: end, Seq: last.Last}, err
 }

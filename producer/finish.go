@@ -126,16 +126,12 @@ func (r *Run) lastCheckpoint(ctx context.Context) {
 }
 
 // newer makes an end superseded where the chat's pointer names a newer run.
-func (r *Run) newer(ctx context.Context, end subjects.End) subjects.End {
+func (r *Run) newer(ctx context.Context, end subjects.End) (subjects.End, error) {
 	pointer, err := r.p.store.Pointer(ctx, r.tenant, r.chat)
-	if err != nil {
-		r.p.log.Warn("not known whether a newer run took the chat", "run", r.id, "error", err)
-		return end
-	}
-	if pointer.RunID != "" && pointer.RunID != r.id && pointer.Generation > r.generation {
+	if err == nil && pointer.RunID != "" && pointer.RunID != r.id && pointer.Generation > r.generation {
 		end.Superseded, end.Reason, end.NextRunID = true, subjects.ReasonSuperseded, pointer.RunID
 	}
-	return end
+	return end, err
 }
 
 // grace is ctx and, once that is done, some time more.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rejoin/rejoin/internal/natsd"
@@ -155,4 +156,19 @@ func (p *process) covered(t testing.TB, id subjects.RunID) int {
 		to = seg.To
 	}
 	return int(to)
+}
+
+// entries lists the runs that have an entry.
+func (p *process) entries(t testing.TB) (ids []subjects.RunID) {
+	t.Helper()
+	js, err := jetstream.New(p.nc)
+	require.NoError(t, err)
+	kv, err := js.KeyValue(within(t), subjects.Bucket)
+	require.NoError(t, err)
+	keys, err := kv.ListKeysFiltered(within(t), "run.*")
+	require.NoError(t, err)
+	for key := range keys.Keys() {
+		ids = append(ids, subjects.RunID(key[len("run."):]))
+	}
+	return ids
 }

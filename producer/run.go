@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/rejoin/rejoin/internal/agui"
@@ -274,7 +275,11 @@ func (r *Run) fail(err error) {
 	}
 	r.stop()
 	if errors.Is(err, ErrFenced) {
-		r.p.log.Warn("another writer took the run", "run", r.id, "error", err)
+		level := slog.LevelWarn
+		if errors.Is(err, ErrSuperseded) {
+			level = slog.LevelInfo // everyday
+		}
+		r.p.log.Log(context.Background(), level, "another writer took the run", "run", r.id, "error", err)
 		if f := r.p.cfg.Metrics.Fenced; f != nil {
 			f()
 		}
