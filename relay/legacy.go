@@ -15,10 +15,10 @@ var errLegacyGap = errors.New("a legacy stream cannot take a second snapshot")
 // legacy is the wire of plain AG-UI, which has neither cursors nor an end of its
 // own. A stock client takes the end of the response for success, rejects whatever
 // follows a terminal event, and cannot be told to forget what it has. So loss and
-// supersession are a RUN_ERROR, and nothing is sent after a terminal event.
+// supersession are a RUN_ERROR, unless the agent has said its last word.
 type legacy struct {
 	started  bool // an event has been sent
-	terminal bool // RUN_FINISHED or RUN_ERROR has been sent
+	terminal bool // RUN_FINISHED or RUN_ERROR has been sent, and no RUN_STARTED since
 }
 
 func (l *legacy) name() string { return "legacy" }
@@ -26,7 +26,7 @@ func (l *legacy) name() string { return "legacy" }
 func (l *legacy) frame(c *chunks, f *consumer.Frame) error {
 	switch f.Type {
 	case consumer.Snapshot:
-		if l.started && !l.terminal {
+		if l.started {
 			l.fail(c, "the connection fell too far behind the run; load the chat again", "stream_gap")
 			return errLegacyGap
 		}
@@ -41,15 +41,21 @@ func (l *legacy) frame(c *chunks, f *consumer.Frame) error {
 	return nil
 }
 
+// event passes an agent's event on, whatever came before it. Some agents go on after
+// RUN_FINISHED, with another RUN_STARTED or against the rules without one: what a
+// client makes of that from the agent, it has to make of it here.
 func (l *legacy) event(c *chunks, raw []byte) {
-	if l.terminal {
-		return
-	}
 	l.started = true
 	c.legacy(raw)
 	var e agui.Event
-	if agui.Scan(raw, &e) == nil {
-		l.terminal = agui.IsTerminal(e.Type)
+	if agui.Scan(raw, &e) != nil {
+		return
+	}
+	switch {
+	case agui.IsTerminal(e.Type):
+		l.terminal = true
+	case e.Type == agui.RunStarted:
+		l.terminal = false
 	}
 }
 

@@ -51,8 +51,11 @@ func TestLegacyWireIsPlainEvents(t *testing.T) {
 	require.Equal(t, []string{runStarted, delta(2)}, o.events(2))
 	r.publish(delta(3), runFinished)
 	require.Equal(t, []string{delta(3), runFinished}, o.events(2))
-	// What comes after a terminal event a stock client would reject.
-	r.publish(`{"type":"CUSTOM","name":"late"}`)
+	// An agent that goes on after its terminal event is passed on as it is: what a
+	// client makes of that, it has to make of it here too.
+	const late = `{"type":"CUSTOM","name":"late"}`
+	r.publish(late)
+	require.Equal(t, []string{late}, o.events(1))
 	r.finish(done)
 	o.closed()
 

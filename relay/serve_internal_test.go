@@ -151,7 +151,7 @@ func TestLegacyGapIsAnError(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) { // the client has had its terminal event
 		w := newWireLog()
-		require.Equal(t, causeEnd, play(t, w, &legacy{}, &script{polls: []poll{event(1, `{"type":"RUN_FINISHED"}`), snap}}, nil))
+		require.Equal(t, causeGap, play(t, w, &legacy{}, &script{polls: []poll{event(1, `{"type":"RUN_FINISHED"}`), snap}}, nil))
 		require.NotContains(t, w.body.String(), "RUN_ERROR")
 	})
 }
