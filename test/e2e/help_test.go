@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -215,4 +216,22 @@ func query(pairs ...string) string {
 		v.Set(pairs[i], pairs[i+1])
 	}
 	return v.Encode()
+}
+
+// quoted is a string as JSON.
+func quoted(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// talk is a whole text message of several deltas.
+func talk(id string, deltas ...string) []string {
+	events := []string{fmt.Sprintf(`{"type":"TEXT_MESSAGE_START","messageId":%q,"role":"assistant"}`, id)}
+	for _, d := range deltas {
+		events = append(events, fmt.Sprintf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":%q,"delta":%s}`, id, quoted(d)))
+	}
+	return append(events, fmt.Sprintf(`{"type":"TEXT_MESSAGE_END","messageId":%q}`, id))
 }
