@@ -81,11 +81,7 @@ func pause(ctx context.Context, try int) error {
 // when it would only take events away: the log is lost, and the segments hold less
 // than the observer has.
 func (r *Reader) snapshot(ctx context.Context) (f Frame, ok bool, err error) {
-	head, _ := r.obs.tail.head()
-	if r.salvaged {
-		head = 0
-	}
-	data, err := r.hub.build(ctx, r.entry, head)
+	data, err := r.hub.build(ctx, r.entry, r.obs.tail.kept())
 	if err != nil {
 		return Frame{}, false, err
 	}

@@ -109,6 +109,9 @@ func (h *Hub) buildOnce(ctx context.Context, e *runs.Entry) (SnapshotData, error
 	p := &replay{hub: h, id: e.RunID, from: data.resume}
 	for {
 		b, ok, err := p.next(ctx, data.Seq)
+		if errors.Is(err, ErrBrokerUnavailable) && h.logLost(ctx, e) {
+			break // the segments are all there is; nobody answers for a stream that is gone
+		}
 		if err != nil {
 			return data, err
 		}
@@ -122,6 +125,12 @@ func (h *Hub) buildOnce(ctx context.Context, e *runs.Entry) (SnapshotData, error
 	}
 	data.Events = appendLines(data.Events, fold.Cut())
 	return data, nil
+}
+
+// logLost asks the leader whether the run's log is gone, and not only out of reach.
+func (h *Hub) logLost(ctx context.Context, e *runs.Entry) bool {
+	_, err := h.store.Last(ctx, e.RunID)
+	return errors.Is(err, runs.ErrLogLost) || errors.Is(err, runs.ErrNotFound)
 }
 
 func appendLines(dst, lines []byte) []byte {

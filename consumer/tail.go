@@ -145,6 +145,16 @@ func (t *tail) head() (uint64, *subjects.End) {
 	return t.known, t.end
 }
 
+// kept is the seq up to which the broker still has everything, as far as is known.
+func (t *tail) kept() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lost {
+		return 0
+	}
+	return t.known
+}
+
 // takeHeard says whether anything came since it was last asked.
 func (t *tail) takeHeard() bool {
 	t.mu.Lock()
