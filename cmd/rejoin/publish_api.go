@@ -50,13 +50,12 @@ func (a *api) close() { a.http().CloseIdleConnections() }
 
 // problemError is an answer that says what went wrong. Its words come from outside.
 type problemError struct {
-	Status   int
-	Code     string `json:"code"`
-	Title    string `json:"title"`
-	Detail   string `json:"detail"`
-	Line     int    `json:"line"` // of the request's body, 0 where none is at fault
-	RunID    string `json:"run_id"`
-	Expected uint64 `json:"expected_seq"`
+	Status int
+	Code   string `json:"code"`
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
+	Line   int    `json:"line"`   // of the request's body, 0 where none is at fault
+	RunID  string `json:"run_id"` // of already_streaming
 
 	after time.Duration // how long to stay away, as asked
 }
@@ -158,7 +157,7 @@ func (a *api) start(ctx context.Context, o publishOptions) (run string, err erro
 	err = a.call(ctx, "/runs", request, &got)
 	var p *problemError
 	if errors.As(err, &p) && p.Code == "already_streaming" {
-		return "", fmt.Errorf("%w (--on-active supersede takes the chat)", err)
+		return "", fmt.Errorf("%w: %s (--on-active supersede takes the chat)", err, p.RunID)
 	}
 	if err == nil && got.RunID == "" {
 		err = fmt.Errorf("the answer of %s names no run: %w", a.base, errNoRelay)

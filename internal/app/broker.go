@@ -130,7 +130,7 @@ func withoutSecrets(s string) string {
 // hopeless says that waiting does not help.
 func hopeless(err error) bool {
 	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||
-		errors.Is(err, nats.ErrInvalidConnection)
+		errors.Is(err, runs.ErrNotProvisioned)
 }
 
 func logWait(log *slog.Logger, servers string, left time.Duration, err error) {

@@ -9,7 +9,7 @@ import (
 )
 
 // DefaultSentences make a turn of some 1,200 events: a minute at 20 a second.
-const DefaultSentences = 64
+const DefaultSentences = 54
 
 // event is one AG-UI event. The order of its fields is that on the wire.
 type event struct {
