@@ -8,4 +8,13 @@
 //	seam_test.go     events published during a handshake
 //	announce_test.go a run is announced before its first event
 //	silence_test.go  connections and runs that say nothing
+//
+// Faults that are made, not waited for:
+//
+//	broker_restart_test.go  readers across a broker that stops or is killed
+//	broker_outage_test.go   a relay that has lost the broker for long
+//	broker_lost_test.go     a broker that lost what it had
+//	broker_pointer_test.go  a chat's pointer moves while a relay cannot see it
+//	broker_publish_test.go  publishing while the broker is away, or full
+//	broker_limits_test.go   evictions and changed limits beside live runs
 package e2e
