@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing/iotest"
+	"time"
 
 	"github.com/rejoin/rejoin/consumer"
 )
@@ -77,6 +78,9 @@ func (c *Conn) Next(context.Context) (consumer.Frame, error) {
 
 // Comments counts the keep-alives that came before the last message.
 func (c *Conn) Comments() uint64 { return c.sse.Comments() }
+
+// Retry is how long the relay asked its observer to stay away, 0 where it did not.
+func (c *Conn) Retry() time.Duration { return c.sse.Retry() }
 
 // Peek waits until n more bytes have arrived, up to 4 KiB, and leaves them to be read.
 func (c *Conn) Peek(n int) ([]byte, error) { return c.in.Peek(n) }

@@ -68,7 +68,7 @@ func reset(c net.Conn) {
 }
 
 // CutAfter lets the next connection bring back n bytes, at least one, and then ends
-// it without a farewell. Those after it are whole.
+// it, as the kernel does for a process that was killed. Those after it are whole.
 func (p *Proxy) CutAfter(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,10 +179,7 @@ func (p *Proxy) copy(to, from net.Conn, d Direction, l *link) {
 		switch {
 		case lost && err != nil && d == Down:
 			return // nor does the near side learn that the far one is gone
-		case !more:
-			reset(to)
-			return
-		case err != nil:
+		case !more, err != nil:
 			_ = to.Close()
 			return
 		}
