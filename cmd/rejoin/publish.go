@@ -37,7 +37,7 @@ Ctrl-C: what was read is stored, and the run ended as stopped.`,
 		Examples: []string{
 			"my-agent | rejoin publish --chat c1 --persisted",
 			"rejoin publish --chat c1 --no-end < first-half.ndjson",
-			"rejoin publish --chat c1 --run 2-0pa3v1k8q5f6t2b1n4m7c9d0ee --first-seq 1 < everything.ndjson",
+			"rejoin publish --chat c1 --run 2-06h2o87uktqv7cnk6qvir1g5e8 --first-seq 1 < everything.ndjson",
 		},
 	},
 	flags: func(s *config.Set) action {

@@ -42,7 +42,7 @@ Exit codes: 0 the run has ended and was saved; 1 it is unavailable, or could not
 		Examples: []string{
 			"rejoin tail --chat demo",
 			"rejoin tail --chat c1 --wait 1m --raw | jq .",
-			"rejoin tail --chat c1 --run 2-0pa3v1k8q5f6t2b1n4m7c9d0ee --after 42",
+			"rejoin tail --chat c1 --run 2-06h2o87uktqv7cnk6qvir1g5e8 --after 42",
 		},
 	},
 	flags: func(s *config.Set) action {
@@ -174,7 +174,7 @@ func chatName(p *string) config.Value {
 }
 
 func runName(p *string) config.Value {
-	return config.Text(p, "RUN", "a run's id, such as 2-0pa3v1k8q5f6t2b1n4m7c9d0ee", func(s string) bool {
+	return config.Text(p, "RUN", "a run's id, such as 2-06h2o87uktqv7cnk6qvir1g5e8", func(s string) bool {
 		_, err := subjects.ParseRunID(s)
 		return err == nil
 	})
