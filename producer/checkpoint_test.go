@@ -112,20 +112,14 @@ func TestFinishDoesNotWaitForeverForTheLastSegment(t *testing.T) {
 	r := p.start(t, "c")
 	_, err := r.Publish(within(t), custom(1))
 	require.NoError(t, err)
-	js, err := jetstream.New(p.nc)
-	require.NoError(t, err)
-	cfg := subjects.BucketConfig(1)
-	cfg.MaxMsgSize = 300 // more than an end needs, less than the segment's head does
-	_, err = js.UpdateStream(within(t), cfg)
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(within(t), 10*time.Second)
-	defer cancel()
-	end, err := r.Finish(ctx, producer.FinishOptions{Persisted: true})
+	p.lockBucket(t, true)
+	end, err := r.Finish(within(t), producer.FinishOptions{Persisted: true})
 	require.NoError(t, err)
 	require.True(t, end.Persisted)
 	got, logged := p.events(t, r.ID())
 	require.Len(t, got, 1)
 	require.Equal(t, &end, logged)
+	require.Zero(t, p.covered(t, r.ID()))
 }
 
 // A former writer stored the next segment and died before the entry said so, or an

@@ -265,6 +265,8 @@ const (
 	endPointerTries = 3
 )
 
+var errBetween = errors.New("a record came in between")
+
 // tryEnd makes one attempt to append the end.
 func (r *Run) tryEnd(ctx context.Context, end subjects.End, whatever bool) (EndedError, error) {
 	end, err := r.newer(ctx, end)
@@ -287,7 +289,7 @@ func (r *Run) tryEnd(ctx context.Context, end subjects.End, whatever bool) (Ende
 	rec := subjects.EndRecord(end, last.Last, r.writer)
 	_, err = r.p.store.Append(ctx, r.id, &rec, last.StreamSeq)
 	if errors.Is(err, ErrFenced) && !errors.Is(err, ErrEnded) {
-		err = fmt.Errorf("a record came in between: %v", err) // ours or another's, the next look tells
+		err = errBetween // a record of ours or of another, the next look tells
 	}
 	return EndedError{End: end, Seq: last.Last}, err
 }

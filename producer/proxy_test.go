@@ -18,10 +18,9 @@ type proxy struct {
 	target string
 	wg     sync.WaitGroup
 
-	mu     sync.Mutex
-	conns  map[net.Conn]struct{}
-	deaf   bool // what the broker sends is dropped
-	refuse bool
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+	deaf  bool // what the broker sends is dropped
 }
 
 func newProxy(t testing.TB, s *natsd.Server) *proxy {
@@ -52,11 +51,6 @@ func (p *proxy) accept() {
 			continue
 		}
 		p.mu.Lock()
-		if p.refuse {
-			p.mu.Unlock()
-			_, _ = client.Close(), server.Close()
-			continue
-		}
 		p.conns[client], p.conns[server] = struct{}{}, struct{}{}
 		p.wg.Go(func() { p.copy(server, client, false) })
 		p.wg.Go(func() { p.copy(client, server, true) })
@@ -104,11 +98,4 @@ func (p *proxy) cut() {
 	for c := range p.conns {
 		_ = c.Close()
 	}
-}
-
-// shut refuses connections, open lets them in again.
-func (p *proxy) shut(refuse bool) {
-	p.mu.Lock()
-	p.refuse = refuse
-	p.mu.Unlock()
 }

@@ -80,7 +80,7 @@ func firstSeq(r *http.Request) (uint64, error) {
 func (f *feed) body(ctx context.Context, in *lines) error {
 	for {
 		line, err := in.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if errors.Is(err, errBody) {

@@ -33,10 +33,10 @@ func newLines(body io.Reader, limit int) *lines {
 func (l *lines) next() ([]byte, error) {
 	for {
 		line, err := l.read()
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
-		if len(line) == 0 && err == io.EOF {
+		if len(line) == 0 && err != nil {
 			return nil, io.EOF
 		}
 		l.n++
@@ -59,13 +59,13 @@ func (l *lines) read() ([]byte, error) {
 	for {
 		part, err := l.r.ReadSlice('\n')
 		switch {
-		case err == nil || err == io.EOF:
+		case err == nil || errors.Is(err, io.EOF):
 			if len(l.long) == 0 {
 				return part, err
 			}
 			l.long = append(l.long, part...)
 			return l.long, err
-		case err != bufio.ErrBufferFull:
+		case !errors.Is(err, bufio.ErrBufferFull):
 			return nil, fmt.Errorf("%w: %w", errBody, err)
 		}
 		l.long = append(l.long, part...)
