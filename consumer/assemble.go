@@ -14,22 +14,29 @@ type block struct {
 	body        []byte // the events, one a line
 }
 
+// maxParts is how many parts an event may have: all of them have to be in the log.
+const maxParts = subjects.MaxRecordsPerRun
+
 // assembler turns the records of one run, in order, into blocks. It puts together
 // events that were stored in parts. The zero value is ready.
 type assembler struct {
 	writer string
-	next   int // the part that must come next; 0 when no event is open
+	prev   uint64 // seq of the event before the open one
+	parts  int    // of the open event
+	next   int    // the part that must come next; 0 when no event is open
 	body   []byte
 }
 
 // add takes the next record. ok is false for a record that completes no event: a
-// start, a takeover, the end, a part before the last. broken says that a part came
-// whose predecessors are missing: the event it completes cannot be given out.
+// start, a takeover, the end, a part before the last. broken says that the record's
+// events cannot be given out: a part came whose predecessors are missing, or there
+// are not as many events as the record says.
 func (a *assembler) add(r *subjects.Record) (b block, ok, broken bool) {
 	switch r.Kind {
 	case subjects.KindEvents:
 		a.reset()
-		return block{r.Prev() + 1, r.Last, r.Body}, true, false
+		ok = lines(r.Body) == r.Count
+		return block{r.Prev() + 1, r.Last, r.Body}, ok, !ok
 	case subjects.KindPart:
 		return a.part(r)
 	default:
@@ -40,10 +47,11 @@ func (a *assembler) add(r *subjects.Record) (b block, ok, broken bool) {
 }
 
 func (a *assembler) part(r *subjects.Record) (b block, ok, broken bool) {
-	switch {
-	case r.Part == 1:
-		a.writer, a.next, a.body = r.Writer, 1, nil
-	case r.Part != a.next || r.Writer != a.writer:
+	if r.Part == 1 {
+		*a = assembler{writer: r.Writer, prev: r.Prev(), parts: r.Parts, next: 1}
+	}
+	// Between two parts with the right numbers, those of another event may be missing.
+	if r.Part != a.next || r.Writer != a.writer || r.Prev() != a.prev || r.Parts != a.parts || r.Parts > maxParts {
 		a.reset()
 		return block{}, false, true
 	}
@@ -53,11 +61,20 @@ func (a *assembler) part(r *subjects.Record) (b block, ok, broken bool) {
 		return block{}, false, false
 	}
 	b = block{r.Last, r.Last, a.body}
+	ok = lines(b.body) == 1
 	a.reset()
-	return b, true, false
+	return b, ok, !ok
 }
 
 func (a *assembler) reset() { *a = assembler{} }
+
+// lines counts the lines of NDJSON, 0 for one that has an empty line.
+func lines(ndjson []byte) int {
+	if len(ndjson) == 0 || ndjson[0] == '\n' || ndjson[len(ndjson)-1] == '\n' || bytes.Contains(ndjson, []byte("\n\n")) {
+		return 0
+	}
+	return bytes.Count(ndjson, []byte{'\n'}) + 1
+}
 
 // after is the block's events that come after seq, one a line.
 func (b *block) after(seq uint64) []byte {

@@ -74,12 +74,19 @@ func (f *fabric) start(chat string, generation uint64) *run {
 	return r
 }
 
-func (r *run) append(rec subjects.Record) {
+func (r *run) append(rec subjects.Record) subjects.Record {
 	r.f.t.Helper()
 	rec.Writer = r.entry.Writer
 	seq, err := r.f.store.Append(r.f.t.Context(), r.entry.RunID, &rec, r.prev)
 	require.NoError(r.f.t, err)
 	r.prev = seq
+	return rec
+}
+
+// live plays the broker, which republishes a record once it is stored.
+func (r *run) live(rec subjects.Record) {
+	r.f.t.Helper()
+	require.NoError(r.f.t, r.f.store.Conn().PublishMsg(rec.Msg(subjects.LiveSubject(r.entry.RunID))))
 }
 
 func delta(i uint64) string {
@@ -181,6 +188,19 @@ func (o *observer) add(raw []byte) {
 	var e agui.Event
 	require.NoError(o.t, agui.Scan(raw, &e))
 	o.text += string(e.Delta())
+}
+
+// poll reads what is there, without waiting.
+func (o *observer) poll(r *consumer.Reader) {
+	o.t.Helper()
+	for {
+		f, ok, err := r.Poll(o.t.Context())
+		require.NoError(o.t, err)
+		if !ok {
+			return
+		}
+		o.apply(f)
+	}
 }
 
 // until reads until the observer has seq.
