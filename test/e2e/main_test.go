@@ -10,7 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	harness.Roles{harness.BrokerRole: harness.PlayBroker}.Play()
+	harness.Roles{harness.BrokerRole: harness.PlayBroker, harness.ProducerRole: harness.PlayProducer}.Play()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		harness.RemoveBinary()
 		os.Exit(code)

@@ -4,6 +4,7 @@
 //	fabric.go    the broker, and producers on it
 //	broker.go    a broker in a process of its own, to be killed
 //	binary.go    the rejoin command, built and run as `rejoin dev`
+//	producer.go  a producer in a process of its own, to be killed
 //	process*.go  processes that a test starts
 //	wait.go      waiting for numbers
 //	relay.go     a relay with everything a real one has, behind real HTTP

@@ -19,7 +19,8 @@ func Eventually(t testing.TB, what string, met func() bool) {
 }
 
 // Number is what the relay counts under a name, summed over the series that carry one
-// of the label values, or over all where none is given.
+// of the label values, or over all where none is given. Of a histogram it is the number
+// of samples.
 func (r *Relay) Number(name string, values ...string) float64 {
 	r.Helper()
 	families, err := r.Metrics.Registry().Gather()
@@ -31,7 +32,7 @@ func (r *Relay) Number(name string, values ...string) float64 {
 		sum := 0.0
 		for _, m := range f.GetMetric() {
 			if len(values) == 0 || carries(m, values) {
-				sum += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+				sum += m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
 			}
 		}
 		return sum
