@@ -2,12 +2,26 @@
 // relays, and observers over real HTTP. Those named after an id settle a fault that
 // users of other systems met in the field.
 //
-//	exact_test.go    every reader ends with exactly what was published
-//	help_test.go     what a raw observer holds, and every route to a run
-//	gate_test.go     readers made to stand still at a step
-//	seam_test.go     events published during a handshake
-//	announce_test.go a run is announced before its first event
-//	silence_test.go  connections and runs that say nothing
+//	exact_test.go           every reader ends with exactly what was published
+//	help_test.go            what a raw observer holds, and every route to a run
+//	gate_test.go            readers made to stand still at a step
+//	seam_test.go            events published during a handshake
+//	announce_test.go        a run is announced before its first event
+//	silence_test.go         connections and runs that say nothing
+//	handshake_test.go       runs that end during a handshake, or just had
+//	every_seq_test.go       a reconnect at every seq of a turn
+//	cursor_test.go          cursors at every edge of the window, and bad ones
+//	headers_test.go         no answer that a cache may keep
+//	duplicate_test.go       the previous turn's message, and lost acknowledgements
+//	terminal_test.go        two ends, failed runs, runs that wait
+//	cut_test.go             connections cut at every byte, or closed by age
+//	supersede_test.go       readers of runs that a newer one replaced
+//	reuse_test.go           ids are never used again
+//	save_test.go            saves that fail, are cancelled or hang
+//	approval_test.go        answered approvals and forms stay answered
+//	ids_test.go             hostile names from the start to the eviction
+//	observers_test.go       observers that stall, fall behind, or get single bytes
+//	disconnect_test.go      observers that leave, and come back for the rest
 //
 // Faults that are made, not waited for:
 //
