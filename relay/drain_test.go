@@ -104,11 +104,12 @@ func TestOPS01_SecondDrainHurries(t *testing.T) {
 // A client that does not read, and a request that does not end, hold nothing up.
 func TestOPS01_DrainIsBounded(t *testing.T) {
 	t.Parallel()
-	in := make(chan struct{})
+	in, out := make(chan struct{}), make(chan struct{})
 	f := newFabric(t, func(c *relay.Config) {
 		c.DrainTimeout, c.WriteTimeout = 300*time.Millisecond, time.Hour
 		c.Producer = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			close(in)
+			defer close(out)
 			_, _ = io.Copy(io.Discard, r.Body)
 		})
 	})
@@ -131,6 +132,11 @@ func TestOPS01_DrainIsBounded(t *testing.T) {
 	<-in
 	f.stop()
 	f.drained()
+	select {
+	case <-out:
+	case <-time.After(patience):
+		t.Fatal("the request was not broken off")
+	}
 }
 
 // TERM-08: an age close is no end; the client comes back with its cursor.

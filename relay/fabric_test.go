@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 	"github.com/stretchr/testify/require"
 
@@ -48,7 +49,7 @@ func newFabric(t *testing.T, change func(*relay.Config)) *fabric {
 	f.broker, err = natsd.Start(natsd.Config{})
 	require.NoError(t, err)
 	t.Cleanup(f.broker.Shutdown)
-	nc, err := f.broker.Connect()
+	nc, err := f.broker.Connect(nats.ReconnectWait(20*time.Millisecond), nats.MaxReconnects(-1))
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
 	f.store, err = runs.Open(t.Context(), nc, runs.Config{Partitions: 1, Provision: true})
