@@ -90,7 +90,7 @@ func keen(url string) *consumer.Client {
 }
 
 // readOverKills reads a writer's run to its end, from the first event or from a snapshot.
-func readOverKills(ctx context.Context, dev *harness.Dev, w *stubborn, fromStart bool, total <-chan uint64) error {
+func readOverKills(ctx context.Context, dev *harness.Rejoin, w *stubborn, fromStart bool, total <-chan uint64) error {
 	watch := consumer.Watch{ChatID: w.chat}
 	o := &harness.Observer{}
 	if fromStart {
@@ -110,7 +110,7 @@ func readOverKills(ctx context.Context, dev *harness.Dev, w *stubborn, fromStart
 
 // followDemo follows the runs that the process itself produces. Each but the last is
 // superseded by that of the next life; the last one is abandoned.
-func followDemo(ctx context.Context, dev *harness.Dev) error {
+func followDemo(ctx context.Context, dev *harness.Rejoin) error {
 	s := keen(dev.URL).Watch(ctx, consumer.Watch{ChatID: "demo", Wait: harness.Patience, Follow: true})
 	defer s.Close()
 	for runs := 1; ; runs++ {

@@ -65,35 +65,45 @@ func FreeAddr(t testing.TB) string {
 	return ""
 }
 
-// Dev is a `rejoin dev` process, with its broker and its demo, on one address and one
-// store for all its lives.
-type Dev struct {
+// Rejoin is a rejoin process that serves on one address for all its lives.
+type Rejoin struct {
 	testing.TB
 	URL  string
 	args []string
-	bin  string
 	proc *Process
 }
 
-// NewDev says how the process is to be; Start starts it.
-func NewDev(t testing.TB, args ...string) *Dev {
+// NewDev is `rejoin dev`, with its broker and its demo, on one store for all its lives.
+// Start starts it.
+func NewDev(t testing.TB, args ...string) *Rejoin {
+	t.Helper()
+	return newRejoin(t, append([]string{"dev", "--store", t.TempDir()}, args...))
+}
+
+// RelayProcess is `rejoin relay` on the fabric's broker, which needs a listener. Start
+// starts it.
+func (f *Fabric) RelayProcess(args ...string) *Rejoin {
+	f.Helper()
+	return newRejoin(f, append([]string{"relay", "--nats", f.url}, args...))
+}
+
+func newRejoin(t testing.TB, args []string) *Rejoin {
 	t.Helper()
 	addr := FreeAddr(t)
-	return &Dev{TB: t, URL: "http://" + addr, bin: Binary(t),
-		args: append([]string{"dev", "--addr", addr, "--store", t.TempDir()}, args...)}
+	return &Rejoin{TB: t, URL: "http://" + addr, args: append(args, "--addr", addr)}
 }
 
 // Start starts the process; Ready waits until it serves. args are for this life alone.
-func (d *Dev) Start(args ...string) {
-	d.Helper()
-	d.proc = Spawn(d, exec.Command(d.bin, append(d.args, args...)...))
+func (r *Rejoin) Start(args ...string) {
+	r.Helper()
+	r.proc = Spawn(r, exec.Command(Binary(r), append(r.args, args...)...))
 }
 
 // Ready waits until the process serves.
-func (d *Dev) Ready() {
-	d.Helper()
-	require.Equal(d, d.URL, d.proc.Line("rejoin serves on "))
+func (r *Rejoin) Ready() {
+	r.Helper()
+	require.Equal(r, r.URL, r.proc.Line("rejoin serves on "))
 }
 
 // Kill ends the process as a crash does.
-func (d *Dev) Kill() { d.proc.Kill() }
+func (r *Rejoin) Kill() { r.proc.Kill() }

@@ -3,7 +3,8 @@
 //
 //	fabric.go    the broker, and producers on it
 //	broker.go    a broker in a process of its own, to be killed
-//	binary.go    the rejoin command, built and run as `rejoin dev`
+//	binary.go    the rejoin command, built, and run as a process
+//	monitor.go   what the broker holds on behalf of others
 //	producer.go  a producer in a process of its own, to be killed
 //	process*.go  processes that a test starts
 //	wait.go      waiting for numbers
