@@ -39,6 +39,7 @@ func (r *Reader) catchUp(ctx context.Context) error {
 	}
 	b, ok, err := r.log.next(ctx, r.seq)
 	switch {
+	case errors.Is(err, runs.ErrLogLost): // refresh finds out whether it is
 	case errors.Is(err, errWindow):
 		cause := "gap"
 		if !r.attached.IsZero() {
@@ -78,21 +79,24 @@ func pause(ctx context.Context, try int) error {
 }
 
 // snapshot builds the frame that replaces whatever the observer holds. ok is false
-// when it would only take events away: the log is lost, and the segments hold less
+// when it would only take events away: the log is lost, and the segments hold no more
 // than the observer has.
 func (r *Reader) snapshot(ctx context.Context) (f Frame, ok bool, err error) {
 	data, err := r.hub.build(ctx, r.entry, r.obs.tail.kept())
 	if err != nil {
 		return Frame{}, false, err
 	}
+	if r.obs.tail.departed(data.Seq) {
+		return Frame{}, false, ErrGone
+	}
 	cause := r.cause
 	r.cause, r.stuck = "", 0
-	if r.salvaged && data.Seq <= r.seq {
+	if r.placed && data.Seq <= r.seq {
 		return Frame{}, false, nil
 	}
 	if r.hub.cfg.Metrics.Snapshot != nil {
 		r.hub.cfg.Metrics.Snapshot(cause)
 	}
-	r.seq, r.from = data.Seq, data.resume
+	r.seq, r.from, r.placed = data.Seq, data.resume, true
 	return Frame{Type: Snapshot, RunID: r.id, Seq: data.Seq, Events: data.Events}, true, nil
 }

@@ -116,7 +116,7 @@ func (r *run) checkpoint() {
 	r.from = r.seq + 1
 	r.marks++
 	_, err := r.f.store.ChangeEntry(ctx, r.entry.RunID, func(e *runs.Entry) error {
-		e.Segments = r.marks
+		e.Segments, e.Seq = r.marks, r.seq
 		e.AddMark(runs.Mark{Seq: r.seq, StreamSeq: r.prev})
 		return nil
 	})

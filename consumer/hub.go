@@ -98,8 +98,8 @@ func NewHub(cfg HubConfig) *Hub {
 	return h
 }
 
-// Close stops the hub and waits for its goroutines. Readers that are still open
-// get no more live events; close them first.
+// Close stops the hub and waits for its goroutines. Readers that are still open get
+// no more live events; those that have everything else get ErrBrokerUnavailable.
 func (h *Hub) Close() {
 	h.cancel()
 	h.mu.Lock()
@@ -108,6 +108,11 @@ func (h *Hub) Close() {
 	}
 	h.mu.Unlock()
 	h.wg.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, o := range h.tails {
+		o.tail.unanswered()
+	}
 }
 
 // file hands live records to the tails they belong to.

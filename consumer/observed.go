@@ -38,12 +38,12 @@ var channelSeed = maphash.MakeSeed()
 func (h *Hub) observe(id subjects.RunID) (o *observed, fresh bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.ctx.Err() != nil {
+		return nil, false, fmt.Errorf("%w: the relay is closing", ErrBrokerUnavailable)
+	}
 	if o := h.tails[id]; o != nil {
 		o.refs++
 		return o, false, nil
-	}
-	if h.ctx.Err() != nil {
-		return nil, false, fmt.Errorf("%w: the relay is closing", ErrBrokerUnavailable)
 	}
 	o = &observed{tail: newTail(id), hub: h, refs: 1, wait: firstCheck}
 	ch := h.live[maphash.String(channelSeed, string(id))%uint64(len(h.live))]

@@ -34,14 +34,14 @@ type Reader struct {
 	entry *runs.Entry
 	from  uint64 // where a replay may start: the stream sequence of a known record; 0: ask
 
-	seq   uint64 // the last event given out
-	cause string // why a snapshot comes next; "" when none does
-	block block  // the events being given out; those up to seq are gone from rest
-	rest  []byte
-	log   *replay // set while catching up
-	stuck int     // reads in a row that brought nothing
+	seq    uint64  // the last event given out
+	placed bool    // seq is what the observer has
+	cause  string  // why a snapshot comes next; "" when none does
+	rest   []byte  // the events after seq that are at hand, one a line
+	log    *replay // set while catching up
+	stuck  int     // reads in a row that brought nothing
 
-	salvaged bool // after the log was lost, the segments were tried
+	salvaged bool // since the log was lost, the segments were tried
 	synced   bool // a Synced frame is still owed
 	attached time.Time
 	done     bool
@@ -66,6 +66,10 @@ func (h *Hub) Open(ctx context.Context, e *runs.Entry, opt ReadOptions) (*Reader
 			return nil, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
 		}
 		known, _ = o.tail.head()
+		if o.tail.departed(known) {
+			h.leave(o)
+			return nil, ErrGone
+		}
 	}
 	switch c := opt.Cursor; {
 	case c == nil:
@@ -77,7 +81,7 @@ func (h *Hub) Open(ctx context.Context, e *runs.Entry, opt ReadOptions) (*Reader
 	case known-c.AfterSeq > h.cfg.GapThreshold:
 		r.cause = "window"
 	default:
-		r.seq, r.from = c.AfterSeq, e.ReplayFrom(c.AfterSeq)
+		r.seq, r.from, r.placed = c.AfterSeq, e.ReplayFrom(c.AfterSeq), true
 	}
 	return r, nil
 }
@@ -178,8 +182,8 @@ func (r *Reader) event() Frame {
 }
 
 func (r *Reader) take(b block) {
-	r.block = b
 	r.rest = b.after(r.seq)
+	r.salvaged = false
 }
 
 // atHead notes the first time that the observer has everything.

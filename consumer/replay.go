@@ -21,8 +21,6 @@ type replay struct {
 	from uint64 // stream sequence to read on from
 	asm  assembler
 	page []runs.Stored
-	end  *subjects.End // the end record was read
-	last uint64        // seq of the newest record read
 }
 
 // next returns the first block that holds an event after seq. ok is false when the
@@ -48,10 +46,6 @@ func (p *replay) next(ctx context.Context, seq uint64) (b block, ok bool, err er
 }
 
 func (p *replay) take(st *runs.Stored) (block, bool) {
-	p.last = st.Last
-	if end := st.End(); end != nil {
-		p.end = end
-	}
 	b, ok, _ := p.asm.add(&st.Record)
 	return b, ok
 }

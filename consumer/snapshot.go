@@ -27,36 +27,35 @@ const snapshotTries = 4
 // run that was evicted, ErrBrokerUnavailable when the broker shows less than it
 // has, and ctx's error when it had to wait too long for its turn.
 func (h *Hub) Snapshot(ctx context.Context, e *runs.Entry) (SnapshotData, error) {
-	head, end, err := h.Head(ctx, e)
-	if err != nil {
+	t := newTail(e.RunID)
+	if _, _, err := h.look(ctx, t); err != nil {
 		return SnapshotData{}, err
 	}
-	data, err := h.build(ctx, e, head)
-	if err == nil && data.Seq <= head {
-		data.End = end
+	data, err := h.build(ctx, e, t.kept())
+	if err == nil && t.departed(data.Seq) {
+		err = ErrGone
 	}
+	_, data.End = t.head()
 	return data, err
 }
 
-// Head reads how far a run has come, and its end where it has one, at the leader.
+// Head reads how far a run has come, and its end where it has one, at the leader. It
+// returns ErrGone and ErrBrokerUnavailable. Of a run whose log is lost it tells what
+// the entry says.
 func (h *Hub) Head(ctx context.Context, e *runs.Entry) (seq uint64, end *subjects.End, err error) {
-	last, err := h.store.Last(ctx, e.RunID)
-	switch {
-	case err == nil:
-		return last.Last, last.End(), nil
-	case errors.Is(err, runs.ErrNotFound), errors.Is(err, runs.ErrLogLost):
-		// The log is lost or evicted; the entry tells which, and what is known.
-		now, err := h.store.Entry(ctx, e.RunID)
-		if errors.Is(err, runs.ErrNotFound) {
-			return 0, nil, ErrGone
-		}
-		if err != nil {
-			return 0, nil, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
-		}
-		return 0, now.End, nil
-	default:
+	return h.look(ctx, newTail(e.RunID))
+}
+
+// look is refresh for a tail of the caller's own.
+func (h *Hub) look(ctx context.Context, t *tail) (seq uint64, end *subjects.End, err error) {
+	if err := h.refresh(ctx, t); err != nil {
 		return 0, nil, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
 	}
+	seq, end = t.head()
+	if t.departed(seq) {
+		return 0, nil, ErrGone
+	}
+	return seq, end, nil
 }
 
 // build makes a snapshot that reaches at least to head. How many are built at once

@@ -28,7 +28,7 @@ type tail struct {
 	bytes  int
 	known  uint64        // the highest seq heard of
 	end    *subjects.End // once heard of; then known is the seq of the last event
-	lost   bool          // the log is gone: nothing more can be replayed
+	lost   bool          // the log is gone, as far as the broker knows: nothing can be replayed
 	gone   bool          // the run is gone altogether
 	heard  bool          // something came since the last check
 	away   bool          // the broker did not answer the last question about the run
@@ -44,6 +44,7 @@ func (t *tail) apply(r *subjects.Record, end *subjects.End) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.heard = true
+	t.lost = false // a server that comes up may say so of what it has
 	t.answered()
 	b, ok, broken := t.asm.add(r)
 	if ok {
@@ -174,7 +175,7 @@ func (t *tail) lose(e *runs.Entry) {
 	if e == nil {
 		t.gone = true
 	} else if e.End != nil && t.end == nil {
-		t.end = e.End
+		t.end, t.known = e.End, max(t.known, e.Seq)
 	}
 	t.changed()
 }
@@ -195,6 +196,14 @@ func (t *tail) answered() {
 		t.away = false
 		t.changed()
 	}
+}
+
+// departed says that the run has left, or is leaving: of a run that was saved, nothing
+// but an eviction takes events away. seq is how far a reader could come.
+func (t *tail) departed(seq uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.gone || t.lost && seq < t.known && t.end != nil && t.end.Persisted
 }
 
 // finished says that nothing new can come.
