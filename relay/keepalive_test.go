@@ -41,9 +41,8 @@ func (l *lines) next() string {
 func TestPROXY02_SilenceIsFilled(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, func(c *relay.Config) { c.KeepAlive = 5 * time.Millisecond })
-	r := f.start("c")
 	for _, body := range []string{`{"chat_id":"c","protocol":1}`, `{"threadId":"c"}`} {
-		r = f.start("c")
+		r := f.start("c")
 		l := f.lines(body)
 		require.Equal(t, ":", l.next(), "before anything else")
 		seen := 0
