@@ -102,7 +102,7 @@ func (h *Hub) buildOnce(ctx context.Context, e *runs.Entry) (SnapshotData, error
 				ErrBrokerUnavailable, seg.N, e.RunID, seg.From, data.Seq+1)
 		}
 		data.Events = appendLines(data.Events, seg.Events)
-		data.Seq, data.resume = seg.To, seg.StreamSeq+1
+		data.Seq, data.resume = seg.To, seg.StreamSeq // that record may hold more
 	}
 	var fold agui.Fold
 	p := &replay{hub: h, id: e.RunID, from: data.resume}
