@@ -12,12 +12,26 @@ import (
 	"github.com/rejoin/rejoin/subjects"
 )
 
-// How long one attempt at a checkpoint may take, and how long the next one waits.
+// How long one attempt at storing a segment may take, and how long the next one waits.
 const (
 	checkpointTimeout  = 5 * time.Second
+	checkpointPerMiB   = time.Second
 	checkpointRetry    = 50 * time.Millisecond
 	checkpointMaxRetry = 2 * time.Second
 )
+
+// timeFor is the time that so many bytes are given to be stored.
+func timeFor(size int) time.Duration {
+	return checkpointTimeout + time.Duration(size>>20)*checkpointPerMiB
+}
+
+// cut is a segment that is ready to be stored.
+type cut struct {
+	subjects.Segment
+	n      int // its place in the run
+	body   []byte
+	events int // before they were folded
+}
 
 // checkpointIfDue starts the one goroutine that stores segments, unless it is at
 // work. The caller holds mu.
@@ -37,6 +51,7 @@ func (r *Run) wanted() bool {
 // for ever: until then the events stay in memory and in the log.
 func (r *Run) checkpoints() {
 	wait := checkpointRetry
+	var c *cut // nil when the last one is stored
 	for {
 		r.mu.Lock()
 		if r.err != nil || r.ctx.Err() != nil || !r.wanted() {
@@ -48,10 +63,16 @@ func (r *Run) checkpoints() {
 		records, from, n := r.history.next(), r.history.covered+1, r.history.segments
 		r.mu.Unlock()
 
-		err := r.checkpoint(records, from, n)
+		var err error
+		if c == nil {
+			c, err = r.fold(records, from, n)
+		}
+		if err == nil {
+			err = r.checkpoint(c)
+		}
 		switch {
 		case err == nil:
-			wait = checkpointRetry
+			c, wait = nil, checkpointRetry
 			continue
 		case errors.Is(err, ErrFenced):
 			r.fail(err)
@@ -68,46 +89,51 @@ func (r *Run) checkpoints() {
 	}
 }
 
-// checkpoint stores the nth segment and notes it in the entry. Once the segment is
-// stored nothing can be lost, so an entry that cannot be changed is left to the
-// next checkpoint: readers look for segments that it does not name.
-func (r *Run) checkpoint(records []stored, from uint64, n int) (err error) {
-	ctx, cancel := context.WithTimeout(r.ctx, checkpointTimeout)
-	defer cancel()
-	began := time.Now()
-	events, size := 0, 0
-	defer func() {
-		if f := r.p.cfg.Metrics.Checkpoint; f != nil {
-			f(events, size, time.Since(began), err)
-		}
-	}()
-
+// fold makes a segment of stored records.
+func (r *Run) fold(records []stored, from uint64, n int) (*cut, error) {
 	var fold agui.Fold
+	c := &cut{n: n}
 	for _, s := range records {
 		if _, err := fold.AddLines(s.body); err != nil {
-			return fmt.Errorf("folding: %w", err) // what was checked once does not change
+			return nil, fmt.Errorf("folding: %w", err) // what was checked once does not change
 		}
-		events += s.n
+		c.events += s.n
 	}
-	size = fold.Len()
 	last := records[len(records)-1]
-	seg := subjects.Segment{From: from, To: last.last, StreamSeq: last.streamSeq, Writer: r.writer}
-	err = r.p.store.CreateSegment(ctx, r.id, n, seg, fold.Cut())
+	c.Segment = subjects.Segment{From: from, To: last.last, StreamSeq: last.streamSeq, Writer: r.writer}
+	c.body = fold.Cut()
+	return c, nil
+}
+
+// checkpoint stores a segment and notes it in the entry. Once the segment is
+// stored nothing can be lost, so an entry that cannot be changed is left to the
+// next checkpoint: readers look for segments that it does not name.
+func (r *Run) checkpoint(c *cut) (err error) {
+	ctx, cancel := context.WithTimeout(r.ctx, timeFor(len(c.body)))
+	defer cancel()
+	began := time.Now()
+	defer func() {
+		if f := r.p.cfg.Metrics.Checkpoint; f != nil {
+			f(c.events, len(c.body), time.Since(began), err)
+		}
+	}()
+	seg := c.Segment
+	err = r.p.store.CreateSegment(ctx, r.id, c.n, seg, c.body)
 	if errors.Is(err, runs.ErrConflict) {
-		seg, err = r.adopt(ctx, from, n)
+		seg, err = r.adopt(ctx, c.From, c.n)
 	}
 	if err != nil {
 		return err
 	}
 	r.mu.Lock()
-	r.history.cover(seg.To, n)
+	r.history.cover(seg.To, c.n)
 	r.nudge()
 	r.changed.wake()
 	r.mu.Unlock()
 
-	err = r.note(ctx, seg, n)
+	err = r.note(ctx, seg, c.n)
 	if err != nil && !errors.Is(err, ErrFenced) && r.ctx.Err() == nil {
-		r.p.log.Warn("a stored segment is not noted yet", "run", r.id, "segment", n, "error", err)
+		r.p.log.Warn("a stored segment is not noted yet", "run", r.id, "segment", c.n, "error", err)
 		err = nil
 	}
 	return err

@@ -33,11 +33,8 @@ func (o *FinishOptions) check() error {
 	return nil
 }
 
-// What the steps of an end may take beside the broker's own time.
-const (
-	stateTimeout = 2 * time.Second // telling that the run is saving
-	coverTimeout = 5 * time.Second // the last checkpoint
-)
+// stateTimeout is how long telling that the run is saving, or free, may take.
+const stateTimeout = 2 * time.Second
 
 // Finish ends the run: it waits until every event is stored, runs the save, stores the
 // last segment and then the end. It returns once the end is stored, with the end
@@ -118,7 +115,10 @@ func (r *Run) saving(ctx context.Context) error {
 // lastCheckpoint puts the whole run into segments. Without it nothing is lost: the log
 // holds the rest for as long as the run is kept.
 func (r *Run) lastCheckpoint(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, coverTimeout)
+	r.mu.Lock()
+	limit := timeFor(r.history.bytes)
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := r.coverAll(ctx); err != nil {
 		r.p.log.Warn("the run ends without its last segment; its log holds the rest", "run", r.id, "error", err)

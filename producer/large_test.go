@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -33,7 +32,7 @@ func TestEventsOfEverySize(t *testing.T) {
 			sizes := []int{100, subjects.MaxRecordBytes - 1, subjects.MaxRecordBytes, subjects.MaxRecordBytes + 1,
 				limit - 1, limit, limit + 1, 1<<20 - 1, 1 << 20, 1<<20 + 1, 2 * limit, 2*limit + 1}
 			if cfg.MaxPayload == 0 {
-				sizes = append(sizes, 5<<20, 16<<20)
+				sizes = []int{100, limit, limit + 1, 5 << 20, 16 << 20}
 			}
 			for _, n := range sizes {
 				for _, e := range [][]byte{sized(n), text(n)} { // a small one beside each
@@ -58,10 +57,6 @@ func TestEventsOfEverySize(t *testing.T) {
 			_, err = next.Publish(within(t), custom(1))
 			require.NoError(t, err)
 			want = append(want, custom(1))
-			if cfg.MaxPayload == 0 {
-				// Folding 16 MiB may take longer than Finish waits for the last segment.
-				require.Eventually(t, func() bool { return p.covered(t, r.ID()) >= len(want)-2 }, patience, 20*time.Millisecond)
-			}
 			_, err = next.Finish(within(t), producer.FinishOptions{})
 			require.NoError(t, err)
 
@@ -71,6 +66,9 @@ func TestEventsOfEverySize(t *testing.T) {
 				require.True(t, bytes.Equal(want[i], got[i]), "event %d of %d bytes", i+1, len(want[i]))
 			}
 			require.Equal(t, len(want), p.covered(t, r.ID()))
+			if cfg.MaxPayload == 0 {
+				return // one comparison of so much is enough
+			}
 			var all, folded agui.Fold
 			for _, e := range want {
 				_, err := all.AddLines(e)
