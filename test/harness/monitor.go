@@ -22,12 +22,15 @@ type Monitor struct {
 func Monitored(t testing.TB, cfg natsd.Config) (natsd.Config, *Monitor) {
 	t.Helper()
 	m := &Monitor{TB: t, addr: FreeAddr(t)}
-	host, port, err := net.SplitHostPort(m.addr)
-	require.NoError(t, err)
-	n, err := strconv.Atoi(port)
-	require.NoError(t, err)
-	cfg.Tune = func(o *server.Options) { o.HTTPHost, o.HTTPPort = host, n }
+	cfg.Tune = monitorOn(m.addr)
 	return cfg, m
+}
+
+// monitorOn makes a broker answer questions at an address.
+func monitorOn(addr string) func(*server.Options) {
+	host, p, _ := net.SplitHostPort(addr)
+	port, _ := strconv.Atoi(p)
+	return func(o *server.Options) { o.HTTPHost, o.HTTPPort = host, port }
 }
 
 // Held is what a broker holds.
