@@ -6,14 +6,16 @@
 //	errors.go      the errors, sentinels and typed ones
 //	start.go       starting a run: the log, the entry, the chat's pointer
 //	resume.go      taking a run over and reading back what no segment covers
-//	run.go         Run: publishing, flushing, and what a caller may ask
+//	run.go         Run: its state, what a caller may ask, and how it is lost
+//	publish.go     publishing and flushing
 //	queue.go       events that are numbered and not stored yet
 //	writer.go      the writer: one record in flight, large events in parts
 //	history.go     records that are stored and not covered by a segment yet
 //	checkpoint.go  storing segments while publishing goes on
 //	finish.go      Finish: flush, save, last checkpoint, end
 //	save.go        the application's save, within its limit
-//	close.go       Release, Close, and ending a run by its own fence
+//	close.go       Release and Close
+//	end.go         ending a run by its own fence, now or later
 //
 // # Order
 //

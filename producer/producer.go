@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/internal/runs"
@@ -147,39 +146,4 @@ func (p *Producer) check(event []byte, e *agui.Event) error {
 		return tooLarge(len(e.Raw), limit)
 	}
 	return nil
-}
-
-// endLater has the run's end stored by a later attempt: at every renewal of the
-// lease until it is, or until the process ends and a janitor does it.
-func (p *Producer) endLater(r *Run, end subjects.End) {
-	p.mu.Lock()
-	p.runs[r] = struct{}{}
-	p.later[r] = end
-	p.mu.Unlock()
-}
-
-func (p *Producer) poke() {
-	select {
-	case p.tick <- struct{}{}:
-	default:
-	}
-}
-
-// endTimeout bounds one attempt to store an end.
-const endTimeout = 5 * time.Second
-
-func (p *Producer) endLate() {
-	for {
-		select {
-		case <-p.ctx.Done():
-			return
-		case <-p.tick:
-		}
-		p.mu.Lock()
-		waiting := maps.Clone(p.later)
-		p.mu.Unlock()
-		for r, end := range waiting {
-			r.endAgain(end)
-		}
-	}
 }

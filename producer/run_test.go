@@ -1,6 +1,8 @@
 package producer_test
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,4 +47,56 @@ func TestWhatIsPublishedIsInTheLogInOrder(t *testing.T) {
 		covered = seg.To
 	}
 	require.EqualValues(t, 1000, covered, "an ended run is wholly in segments")
+}
+
+func TestCUR04NumbersAreDenseFromManyGoroutines(t *testing.T) {
+	t.Parallel()
+	for _, writers := range []int{1, 8} {
+		t.Run(fmt.Sprint(writers), func(t *testing.T) {
+			t.Parallel()
+			p := newProcess(t, broker(t, natsd.Config{}), producer.Config{})
+			r := p.start(t, "c")
+			const n = 10_000
+			byseq := make([]int, n+1) // which event got which number
+			var mu sync.Mutex
+			var wg sync.WaitGroup
+			for w := range writers {
+				wg.Go(func() {
+					var last uint64
+					for i := w; i < n; i += writers {
+						seq, err := r.Publish(within(t), custom(i))
+						if err != nil || seq <= last {
+							t.Errorf("event %d: seq %d after %d, %v", i, seq, last, err)
+							return
+						}
+						last = seq
+						mu.Lock()
+						byseq[seq] = i + 1
+						mu.Unlock()
+					}
+				})
+			}
+			wg.Wait()
+			_, err := r.Finish(within(t), producer.FinishOptions{})
+			require.NoError(t, err)
+			got, _ := p.events(t, r.ID())
+			first := n - len(got)
+			for i, e := range got {
+				require.Equal(t, string(custom(byseq[first+i+1]-1)), string(e))
+			}
+			require.Equal(t, n, p.covered(t, r.ID()))
+		})
+	}
+}
+
+// "Two producers restarted within one millisecond": ids of runs are unique too.
+func TestCUR04RunIDsAreUnique(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, broker(t, natsd.Config{}), producer.Config{})
+	seen := map[subjects.RunID]bool{}
+	for range 10_000 {
+		id := p.store.NewRunID()
+		require.False(t, seen[id])
+		seen[id] = true
+	}
 }

@@ -205,8 +205,28 @@ func (p *Producer) supersede(ctx context.Context, older, newer subjects.RunID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	end := subjects.End{Superseded: true, Reason: subjects.ReasonSuperseded, NextRunID: newer}
-	if _, err := p.store.EndRun(ctx, older, end); err != nil && !errors.Is(err, ErrNotFound) {
+	ended, err := p.store.EndRun(ctx, older, end)
+	switch {
+	case err == nil:
+		p.tell(older, &ended)
+	case !errors.Is(err, ErrNotFound):
 		p.log.Warn("the older run is not ended yet", "run", older, "next", newer, "error", err)
+	}
+}
+
+// tell lets a run of this process know at once that it has ended: it would learn of it
+// only with its next event.
+func (p *Producer) tell(id subjects.RunID, ended *EndedError) {
+	p.mu.Lock()
+	var lost []*Run
+	for r := range p.runs {
+		if r.id == id {
+			lost = append(lost, r)
+		}
+	}
+	p.mu.Unlock()
+	for _, r := range lost {
+		r.fail(ended)
 	}
 }
 
