@@ -48,6 +48,7 @@ func TestWhatIsPublishedIsTailed(t *testing.T) {
 	tail := called(t.Context(), nil, "tail", "--url", url, "--chat", "c", "--run", id, "--folded")
 	require.Zero(t, tail.code, tail.err)
 	require.Equal(t, folded(3000), tail.out)
+	require.Empty(t, tail.err, "there is no terminal to show progress on")
 
 	tail = called(t.Context(), nil, "tail", "--url", url, "--chat", "c", "--run", id, "--after", "2999", "--raw")
 	require.Zero(t, tail.code, tail.err)

@@ -8,9 +8,11 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rejoin/rejoin/consumer"
@@ -156,6 +158,44 @@ func TestABusyAddressIsSaid(t *testing.T) {
 	err = a.Run(t.Context())
 	require.ErrorIs(t, err, app.ErrAddrInUse)
 	require.Contains(t, err.Error(), ln.Addr().String())
+}
+
+func TestAStoreHasOneProcess(t *testing.T) {
+	t.Parallel()
+	store := t.TempDir()
+	r := boot(t, app.Config{Store: store})
+	second, err := app.New(app.Config{Addr: "127.0.0.1:0", Store: store})
+	require.NoError(t, err)
+	err = second.Run(t.Context())
+	require.ErrorIs(t, err, app.ErrStoreInUse)
+	require.ErrorContains(t, err, store)
+	r.stop()
+	require.NoError(t, r.wait())
+	boot(t, app.Config{Store: store})
+}
+
+// A broker that refuses the relay from now on ends it: going on without would only
+// look like serving.
+func TestAConnectionClosedForGoodEndsIt(t *testing.T) {
+	t.Parallel()
+	var password atomic.Value
+	password.Store("one")
+	broker, err := natsd.Start(natsd.Config{Listen: "127.0.0.1:0", Tune: func(o *server.Options) {
+		o.Username, o.Password = "relay", password.Load().(string)
+	}})
+	require.NoError(t, err)
+	defer broker.Shutdown()
+	url := strings.Replace(broker.ClientURL(), "nats://", "nats://relay:one@", 1)
+	r := boot(t, app.Config{NATS: url})
+	password.Store("two")
+	require.NoError(t, broker.Restart())
+	err = r.wait()
+	require.ErrorIs(t, err, app.ErrBrokerLost)
+	require.ErrorContains(t, err, "Authorization")
+
+	a, err := app.New(app.Config{Addr: "127.0.0.1:0", NATS: url, Connect: time.Hour})
+	require.NoError(t, err)
+	require.ErrorIs(t, a.Run(t.Context()), app.ErrBroker, "and a new one does not wait for it to change")
 }
 
 func TestABrokerThatIsNotThereIsSaid(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 // broker is the fabric as this process reaches it.
 type broker struct {
 	server *natsd.Server // nil where NATS is elsewhere
+	unlock func()        // lets go of the server's store; nil where it is temporary
 	nc     *nats.Conn
 	store  *runs.Store
 	lost   chan error // gets why the connection was closed for good
@@ -34,19 +35,33 @@ const (
 
 func openBroker(ctx context.Context, cfg Config, name string) (*broker, error) {
 	b := &broker{lost: make(chan error, 1)}
-	if cfg.NATS == "" {
-		var err error
-		b.server, err = natsd.Start(natsd.Config{
-			Listen: cfg.NATSAddr, StoreDir: cfg.Store, Name: name, Logger: quieter(cfg.Logger)})
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrBroker, err)
-		}
+	err := b.embed(cfg, name)
+	if err == nil {
+		err = b.connect(ctx, cfg, name)
 	}
-	if err := b.connect(ctx, cfg, name); err != nil {
+	if err != nil {
 		b.close()
 		return nil, err
 	}
 	return b, nil
+}
+
+// embed starts a server in this process, where none is named.
+func (b *broker) embed(cfg Config, name string) (err error) {
+	if cfg.NATS != "" {
+		return nil
+	}
+	if cfg.Store != "" {
+		if b.unlock, err = lockStore(cfg.Store); err != nil {
+			return err
+		}
+	}
+	b.server, err = natsd.Start(natsd.Config{
+		Listen: cfg.NATSAddr, StoreDir: cfg.Store, Name: name, Logger: quieter(cfg.Logger)})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBroker, err)
+	}
+	return nil
 }
 
 // dial connects once, and opens the store.
@@ -114,6 +129,9 @@ func (b *broker) close() {
 	}
 	if b.server != nil {
 		b.server.Shutdown()
+	}
+	if b.unlock != nil {
+		b.unlock()
 	}
 }
 

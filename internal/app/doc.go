@@ -4,6 +4,7 @@
 //	app.go       App: New, Run, Hurry, and where it serves
 //	config.go    Config, its defaults and what it refuses
 //	broker.go    the connection: an embedded server or NATS elsewhere
+//	lock_*.go    one process to a store
 //	connect.go   waiting for a broker that is not there yet
 //	relay.go     the parts of a relay, and the order in which they stop
 //	janitor.go   RunJanitor: a janitor alone
