@@ -44,17 +44,35 @@ func (m *message) deleted() bool {
 	return op != "" || m.header.Get(jetstream.MarkerReasonHeader) != ""
 }
 
+// question asks something that may be asked twice, within attemptTimeout. What is lost
+// with the connection is asked anew as soon as there is another.
+func (s *Store) question(ctx context.Context, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	for {
+		try, done := s.untilReconnect(ctx)
+		err := ask(try)
+		again := err != nil && try.Err() != nil && ctx.Err() == nil
+		done()
+		if !again {
+			return err
+		}
+	}
+}
+
 // lastOf reads a subject's last message at the stream's leader, never at a
 // replica. It returns ErrNotFound or ErrLogLost (no such stream), or what kept the
 // broker from answering.
 func (s *Store) lastOf(ctx context.Context, stream, subject string) (message, error) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
-	defer cancel()
 	ask, err := json.Marshal(map[string]string{"last_by_subj": subject})
 	if err != nil {
 		return message{}, err
 	}
-	reply, err := s.nc.RequestWithContext(ctx, s.api+"STREAM.MSG.GET."+stream, ask)
+	var reply *nats.Msg
+	err = s.question(ctx, func(ctx context.Context) (err error) {
+		reply, err = s.nc.RequestWithContext(ctx, s.api+"STREAM.MSG.GET."+stream, ask)
+		return err
+	})
 	if err != nil {
 		return message{}, fmt.Errorf("asking the leader of %s: %w", stream, err)
 	}

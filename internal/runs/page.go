@@ -59,30 +59,40 @@ type directGet struct {
 //
 // More says that the broker stopped early, at MaxBytes or Batch.
 func (s *Store) direct(ctx context.Context, stream string, ask directGet) (all []message, more bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
-	defer cancel()
 	body, err := json.Marshal(ask)
 	if err != nil {
 		return nil, false, err
 	}
-	answers := make(chan *nats.Msg, max(ask.Batch, len(ask.Multi))+1)
-	inbox := s.nc.NewInbox()
-	sub, err := s.nc.ChanSubscribe(inbox, answers)
+	err = s.question(ctx, func(ctx context.Context) (err error) {
+		all, more, err = s.answers(ctx, stream, body, max(ask.Batch, len(ask.Multi)))
+		return err
+	})
 	if err != nil {
 		return nil, false, fmt.Errorf("reading %s: %w", stream, err)
 	}
+	return all, more, nil
+}
+
+// answers sends a direct get and gathers its answers, of which there are at most most.
+func (s *Store) answers(ctx context.Context, stream string, ask []byte, most int) (all []message, more bool, err error) {
+	answers := make(chan *nats.Msg, most+1)
+	inbox := s.nc.NewInbox()
+	sub, err := s.nc.ChanSubscribe(inbox, answers)
+	if err != nil {
+		return nil, false, err
+	}
 	defer func() { _ = sub.Unsubscribe() }()
-	if err := s.nc.PublishRequest(s.api+"DIRECT.GET."+stream, inbox, body); err != nil {
-		return nil, false, fmt.Errorf("reading %s: %w", stream, err)
+	if err := s.nc.PublishRequest(s.api+"DIRECT.GET."+stream, inbox, ask); err != nil {
+		return nil, false, err
 	}
 	for {
 		select {
 		case <-ctx.Done():
-			return nil, false, fmt.Errorf("reading %s: %w", stream, context.Cause(ctx))
+			return nil, false, ctx.Err()
 		case m := <-answers:
 			last, err := endOfAnswers(m)
 			if err != nil {
-				return nil, false, fmt.Errorf("reading %s: %w", stream, err)
+				return nil, false, err
 			}
 			if last {
 				pending := m.Header.Get("Nats-Num-Pending")
@@ -90,17 +100,20 @@ func (s *Store) direct(ctx context.Context, stream string, ask directGet) (all [
 			}
 			got, err := directMessage(m)
 			if err != nil {
-				return nil, false, fmt.Errorf("reading %s: %w", stream, err)
+				return nil, false, err
 			}
-			all = append(all, got)
+			if all = append(all, got); len(all) > most {
+				return nil, false, fmt.Errorf("more than the %d answers that were asked for", most)
+			}
 		}
 	}
 }
 
 // endOfAnswers tells a status message from a stored one: 204 ends a batch, 404 says
-// that nothing matches, 503 that nobody serves the stream.
+// that nothing matches, 503 that nobody serves the stream. Only a stored one has a
+// stream sequence; the broker's own 503 has a subject.
 func endOfAnswers(m *nats.Msg) (bool, error) {
-	if len(m.Data) > 0 || m.Header.Get("Nats-Subject") != "" {
+	if len(m.Data) > 0 || m.Header.Get("Nats-Sequence") != "" {
 		return false, nil
 	}
 	switch status := m.Header.Get("Status"); status {
