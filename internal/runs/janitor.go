@@ -39,6 +39,7 @@ type Janitor struct {
 	orphans map[subjects.RunID]time.Time // first seen without a living producer
 	strays  map[subjects.RunID]time.Time // first seen without an entry
 	tidied  time.Time
+	back    <-chan struct{} // closed when the connection has come back since the last sweep
 }
 
 // NewJanitor makes a janitor that does nothing until Run or Sweep.
@@ -50,7 +51,7 @@ func NewJanitor(s *Store, cfg JanitorConfig) *Janitor {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Janitor{store: s, cfg: cfg, log: cfg.Logger,
+	return &Janitor{store: s, cfg: cfg, log: cfg.Logger, back: s.Reconnected(),
 		orphans: map[subjects.RunID]time.Time{}, strays: map[subjects.RunID]time.Time{}}
 }
 
@@ -88,8 +89,15 @@ func (j *Janitor) Sweep(ctx context.Context) (err error) {
 			j.cfg.Metrics.Swept(time.Since(from), err)
 		}
 	}()
+	select {
+	case <-j.back:
+		j.forget()
+		j.back = j.store.Reconnected()
+	default:
+	}
 	v, err := j.look(ctx)
 	if err != nil {
+		j.forget()
 		return err
 	}
 	err = errors.Join(j.endOrphans(ctx, v), j.evict(ctx, v))
@@ -98,6 +106,13 @@ func (j *Janitor) Sweep(ctx context.Context) (err error) {
 		j.tidied = time.Now()
 	}
 	return err
+}
+
+// forget drops what was seen before the broker was away. Producers could not renew
+// meanwhile, and get a whole lease time to come back.
+func (j *Janitor) forget() {
+	clear(j.orphans)
+	clear(j.strays)
 }
 
 // view is what a sweep sees at its beginning. A replica may have shown it, so every
