@@ -125,7 +125,7 @@ func (s *Store) removeData(ctx context.Context, id subjects.RunID) error {
 }
 
 // tidy removes logs and segments that belong to no run. One is believed to be stray
-// only when two looks, a tidyEvery apart, have found it without an entry: a start
+// only when two looks, JanitorConfig.Tidy apart, have found it without an entry: a start
 // stores its first record before its entry.
 func (j *Janitor) tidy(ctx context.Context) error {
 	found := map[subjects.RunID]bool{}
@@ -153,7 +153,7 @@ func (j *Janitor) tidy(ctx context.Context) error {
 			continue
 		}
 		since, known := j.strays[id]
-		if known && time.Since(since) >= tidyEvery {
+		if known && time.Since(since) >= j.cfg.Tidy {
 			if err := j.removeStray(ctx, id); err != nil {
 				return err
 			}

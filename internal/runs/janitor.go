@@ -17,6 +17,7 @@ type JanitorConfig struct {
 	Retention        time.Duration // how long an ended run is kept
 	MaxEndedPerOwner int           // how many ended runs of one owner are kept
 	Interval         time.Duration // between sweeps; 0 means a third of Lease, 5 s at the most
+	Tidy             time.Duration // between looks for data without an entry; 0 means a minute
 	Metrics          JanitorMetrics
 	Logger           *slog.Logger // may be nil
 }
@@ -48,6 +49,7 @@ func NewJanitor(s *Store, cfg JanitorConfig) *Janitor {
 	cfg.Retention = or(cfg.Retention, subjects.Retention)
 	cfg.MaxEndedPerOwner = or(cfg.MaxEndedPerOwner, subjects.MaxEndedPerOwner)
 	cfg.Interval = or(cfg.Interval, min(cfg.Lease/3, 5*time.Second))
+	cfg.Tidy = or(cfg.Tidy, tidyEvery)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -101,7 +103,7 @@ func (j *Janitor) Sweep(ctx context.Context) (err error) {
 		return err
 	}
 	err = errors.Join(j.endOrphans(ctx, v), j.evict(ctx, v))
-	if time.Since(j.tidied) > tidyEvery {
+	if time.Since(j.tidied) >= j.cfg.Tidy {
 		err = errors.Join(err, j.tidy(ctx))
 		j.tidied = time.Now()
 	}
