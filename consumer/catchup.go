@@ -82,7 +82,7 @@ func pause(ctx context.Context, try int) error {
 // when it would only take events away: the log is lost, and the segments hold no more
 // than the observer has.
 func (r *Reader) snapshot(ctx context.Context) (f Frame, ok bool, err error) {
-	data, err := r.hub.build(ctx, r.entry, r.obs.tail.kept())
+	data, err := r.obs.snapshot(ctx, r.entry, r.obs.tail.kept(), r.seq)
 	if err != nil {
 		return Frame{}, false, err
 	}
@@ -97,6 +97,6 @@ func (r *Reader) snapshot(ctx context.Context) (f Frame, ok bool, err error) {
 	if r.hub.cfg.Metrics.Snapshot != nil {
 		r.hub.cfg.Metrics.Snapshot(cause)
 	}
-	r.seq, r.from, r.placed = data.Seq, data.resume, true
+	r.seq, r.from, r.placed, r.given = data.Seq, data.resume, true, data
 	return Frame{Type: Snapshot, RunID: r.id, Seq: data.Seq, Events: data.Events}, true, nil
 }

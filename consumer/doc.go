@@ -17,6 +17,7 @@
 //	assemble.go        records into blocks of whole events
 //	replay.go          a run's log from a seq on, page by page
 //	snapshot.go        segments and a fold of what follows them
+//	share.go           one large snapshot for all who need it at the same time
 //	reader.go          Reader: one observer's frames out of all of these
 //	reading_errors.go  their sentinels
 //
@@ -43,6 +44,7 @@
 //
 // Both pull. Nothing is queued for one observer, neither has a goroutine of its
 // own, and a slow one falls behind without holding up a producer, a relay or
-// another observer; in a Client that is the connection's flow control. Calls of
+// another observer; in a Client that is the connection's flow control. Readers of one
+// run who need a snapshot wait for the one that is being made. Calls of
 // Stream.Next take turns. Close waits for the Next at work, which it ends at once.
 package consumer

@@ -19,6 +19,8 @@ type observed struct {
 	refs int // guarded by hub.mu
 	sub  *nats.Subscription
 
+	shared shared // snapshot
+
 	mu       sync.Mutex
 	timer    *time.Timer
 	wait     time.Duration

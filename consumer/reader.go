@@ -34,12 +34,13 @@ type Reader struct {
 	entry *runs.Entry
 	from  uint64 // where a replay may start: the stream sequence of a known record; 0: ask
 
-	seq    uint64  // the last event given out
-	placed bool    // seq is what the observer has
-	cause  string  // why a snapshot comes next; "" when none does
-	rest   []byte  // the events after seq that are at hand, one a line
-	log    *replay // set while catching up
-	stuck  int     // reads in a row that brought nothing
+	seq    uint64        // the last event given out
+	placed bool          // seq is what the observer has
+	cause  string        // why a snapshot comes next; "" when none does
+	rest   []byte        // the events after seq that are at hand, one a line
+	log    *replay       // set while catching up
+	stuck  int           // reads in a row that brought nothing
+	given  *SnapshotData // the one being given out: others share it meanwhile
 
 	salvaged bool // since the log was lost, the segments were tried
 	synced   bool // a Synced frame is still owed
@@ -125,7 +126,7 @@ func (r *Reader) Next(ctx context.Context) (Frame, error) {
 // called again. ErrBrokerUnavailable is also for an observer that has everything that
 // is known, while the broker cannot be asked whether there is more.
 func (r *Reader) Poll(ctx context.Context) (f Frame, ok bool, err error) {
-	r.wake = nil
+	r.wake, r.given = nil, nil
 	for {
 		if len(r.rest) > 0 {
 			return r.event(), true, nil
