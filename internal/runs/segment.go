@@ -33,6 +33,9 @@ type SegmentData struct {
 func (s *Store) CreateSegment(ctx context.Context, id subjects.RunID, n int, seg subjects.Segment, events []byte) error {
 	limit := int(s.nc.MaxPayload()) - subjects.HeaderRoom - segmentHeadRoom
 	parts := slices.Collect(slices.Chunk(events, limit))
+	if len(parts) == 0 {
+		parts = [][]byte{nil}
+	}
 	seg.Parts = len(parts)
 	for i, part := range parts[1:] {
 		key := subjects.SegmentPartKey(id, n, seg.Writer, i+1)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,6 +29,15 @@ func TestOpenNeedsProvisionedStreams(t *testing.T) {
 	require.ErrorIs(t, err, runs.ErrNotProvisioned)
 	_, err = runs.Open(t.Context(), nc, runs.Config{Partitions: 257, Provision: true})
 	require.ErrorContains(t, err, "256")
+
+	small, err := natsd.Start(natsd.Config{MaxPayload: 4096})
+	require.NoError(t, err)
+	defer small.Shutdown()
+	narrow, err := small.Connect()
+	require.NoError(t, err)
+	defer narrow.Close()
+	_, err = runs.Open(t.Context(), narrow, runs.Config{Provision: true})
+	require.ErrorContains(t, err, "max_payload")
 
 	// Partitions can be added later, never taken away.
 	for asked, want := range [][2]int{{0, subjects.Partitions}, {6, 6}, {2, 6}} {
@@ -139,6 +149,24 @@ func TestEntryChangesOneAtATime(t *testing.T) {
 	require.ErrorIs(t, err, runs.ErrNotFound)
 }
 
+// The largest entry and the largest pointer fit into the smallest message.
+func TestEntryAndPointerFitIntoAMessage(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, natsd.Config{MaxPayload: 32 << 10})
+	longest := strings.Repeat("\x01", subjects.MaxOutside)
+	e := &runs.Entry{RunID: f.store.NewRunID(), Tenant: longest, ChatID: longest, Owner: longest}
+	for seq := uint64(subjects.MaxSeq) - 100_000; seq < subjects.MaxSeq; seq += 128 {
+		e.AddMark(runs.Mark{Seq: seq, StreamSeq: seq})
+	}
+	require.NoError(t, f.store.CreateEntry(t.Context(), e))
+	p, err := f.store.Pointer(t.Context(), longest, longest)
+	require.NoError(t, err)
+	for i := range 20 {
+		p.Advance(e.RunID, uint64(i), fmt.Sprint(i)+longest[:126])
+	}
+	require.NoError(t, f.store.SetPointer(t.Context(), p))
+}
+
 func TestMarksSpanTheReplayWindow(t *testing.T) {
 	t.Parallel()
 	e := runs.Entry{FirstStreamSeq: 7}
@@ -162,9 +190,9 @@ func TestSegmentsAreStoredOnceAndReadInOrder(t *testing.T) {
 	id := f.store.NewRunID()
 	var want [][]byte
 	for n := range 40 { // more than a page
-		body := bytes.Repeat([]byte{byte('a' + n%26)}, 100+n)
+		body := bytes.Repeat([]byte{byte('a' + n%26)}, 5*n)
 		if n%10 == 3 {
-			body = bytes.Repeat(body, 2000) // more than a message
+			body = bytes.Repeat(body, 10_000) // more than a message
 		}
 		want = append(want, body)
 		seg := subjects.Segment{From: uint64(n + 1), To: uint64(n + 1), StreamSeq: uint64(n + 5), Writer: "w"}

@@ -42,6 +42,10 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// minPayload is the smallest message limit that a broker may have: an entry with all
+// its marks and a pointer with all its tokens have to fit into one message.
+const minPayload = 32 << 10
+
 // Open connects the store to its streams. Without Provision a missing stream is
 // ErrNotProvisioned. The connection stays the caller's, and has to outlive the
 // store, which is closed with Close.
@@ -52,6 +56,9 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Store, error) {
 	}
 	if cfg.Partitions < 0 || cfg.Partitions > subjects.MaxPartitions {
 		return nil, fmt.Errorf("partitions: %d is not in 1 … %d", cfg.Partitions, subjects.MaxPartitions)
+	}
+	if limit := nc.MaxPayload(); limit < minPayload {
+		return nil, fmt.Errorf("the broker's max_payload: %d bytes are less than the %d that are needed", limit, minPayload)
 	}
 	var err error
 	if cfg.Domain != "" {
