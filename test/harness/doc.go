@@ -11,6 +11,7 @@
 //	relay.go     a relay with everything a real one has, behind real HTTP
 //	steps.go     stopping a relay's readers at a step, and a proxy before a relay
 //	wire.go      one answer of a relay, as it stands on the wire
+//	raw.go       frames that are too large to be held
 //	state.go     what a client makes of events: a reference
 //	observe.go   observers: what a reader holds, held against what was published
 //

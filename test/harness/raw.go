@@ -1,0 +1,53 @@
+package harness
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// CopyData passes the next line of data on as it stands on the wire, from where mark
+// begins, without ever holding more than a piece of it. mark has to be within the
+// line's first 512 bytes.
+func (c *Conn) CopyData(w io.Writer, mark string) error {
+	const field, near = "data: ", 512
+	for {
+		begin, err := c.in.Peek(len(field))
+		if err == nil && string(begin) == field {
+			break
+		}
+		if err == nil {
+			err = c.copyLine(io.Discard)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	begin, err := c.in.Peek(near)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	at := bytes.Index(begin, []byte(mark))
+	if at < 0 {
+		return fmt.Errorf("no %q in %q", mark, begin)
+	}
+	if _, err := c.in.Discard(at); err != nil {
+		return err
+	}
+	return c.copyLine(w)
+}
+
+// copyLine copies the rest of the line, without its break.
+func (c *Conn) copyLine(w io.Writer) error {
+	for {
+		part, err := c.in.ReadSlice('\n')
+		if _, err := w.Write(bytes.TrimSuffix(part, []byte{'\n'})); err != nil {
+			return err
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+}
