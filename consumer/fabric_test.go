@@ -241,3 +241,14 @@ func (f *fabric) deafen() {
 	_, err = js.UpdateStream(f.t.Context(), cfg)
 	require.NoError(f.t, err)
 }
+
+// deafenPointers stops the broker from telling that pointers move.
+func (f *fabric) deafenPointers() {
+	f.t.Helper()
+	js, err := jetstream.New(f.store.Conn())
+	require.NoError(f.t, err)
+	cfg := subjects.BucketConfig(1)
+	cfg.RePublish = nil
+	_, err = js.UpdateStream(f.t.Context(), cfg)
+	require.NoError(f.t, err)
+}

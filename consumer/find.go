@@ -36,6 +36,9 @@ func (h *Hub) Find(ctx context.Context, req FindRequest) (*runs.Entry, error) {
 		default:
 		}
 	})
+	if errors.Is(err, subjects.ErrTooLong) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
 	}

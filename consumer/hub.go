@@ -146,13 +146,14 @@ func (h *Hub) file(ch <-chan *nats.Msg) {
 // afterReconnects asks for every observed run what was missed, each time the
 // connection comes back.
 func (h *Hub) afterReconnects() {
+	back := h.store.Reconnected()
 	for {
-		back := h.store.Reconnected()
 		select {
 		case <-h.ctx.Done():
 			return
 		case <-back:
 		}
+		back = h.store.Reconnected() // the next one may come before all are asked
 		h.mu.Lock()
 		all := make([]*observed, 0, len(h.tails))
 		for _, o := range h.tails {

@@ -1,0 +1,114 @@
+package consumer_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+func (f *fabric) find(req consumer.FindRequest) (*runs.Entry, error) {
+	return f.hub.Find(f.t.Context(), req)
+}
+
+func TestFindChoosesTheRun(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, consumer.HubConfig{})
+	idle := func(req consumer.FindRequest) {
+		t.Helper()
+		_, err := f.find(req)
+		require.ErrorIs(t, err, consumer.ErrIdle)
+	}
+	found := func(r *run, req consumer.FindRequest) {
+		t.Helper()
+		e, err := f.find(req)
+		require.NoError(t, err)
+		require.Equal(t, r.entry.RunID, e.RunID)
+	}
+	chat := consumer.FindRequest{ChatID: "c"}
+	with := func(id subjects.RunID) consumer.FindRequest { return consumer.FindRequest{ChatID: "c", RunID: id} }
+	idle(chat)
+	idle(with("nonsense"))
+	idle(with(f.store.NewRunID()))
+
+	first := f.start("c", 1)
+	found(first, chat)
+	found(first, with("nonsense"))
+	idle(consumer.FindRequest{ChatID: "d", RunID: first.entry.RunID})
+	idle(consumer.FindRequest{Tenant: "t", ChatID: "c", RunID: first.entry.RunID})
+	first.finish(subjects.End{Reason: subjects.ReasonError})
+	found(first, chat) // not saved
+
+	second := f.start("c", 2)
+	found(second, chat)
+	found(second, with(first.entry.RunID))
+	second.finish(subjects.End{Persisted: true, Reason: subjects.ReasonDone})
+	idle(chat) // saved
+	found(second, with(second.entry.RunID))
+	found(second, with(first.entry.RunID))
+
+	require.NoError(t, f.store.Evict(t.Context(), second.entry.RunID))
+	idle(chat)
+	found(first, with(first.entry.RunID)) // still kept
+	idle(with(second.entry.RunID))
+}
+
+func TestFindRefusesAChatIDThatIsTooLong(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, consumer.HubConfig{})
+	for _, wait := range []time.Duration{0, time.Hour} {
+		_, err := f.find(consumer.FindRequest{ChatID: strings.Repeat("x", 257), Wait: wait})
+		require.ErrorIs(t, err, subjects.ErrTooLong)
+		require.NotErrorIs(t, err, consumer.ErrBrokerUnavailable)
+	}
+}
+
+// A run that appears while somebody waits is found, told or not told by the broker.
+func TestHANG01_FindWaitsForARun(t *testing.T) {
+	t.Parallel()
+	for name, deaf := range map[string]bool{"told": false, "not told": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFabric(t, consumer.HubConfig{})
+			old := f.start("c", 1)
+			old.finish(subjects.End{Persisted: true, Reason: subjects.ReasonDone})
+			if deaf {
+				f.deafenPointers()
+			}
+			found := make(chan *runs.Entry, 1)
+			subs := f.store.Conn().NumSubscriptions()
+			go func() {
+				e, err := f.find(consumer.FindRequest{ChatID: "c", Wait: patience})
+				if err != nil {
+					t.Error(err)
+				}
+				found <- e
+			}()
+			require.Eventually(t, func() bool { return f.store.Conn().NumSubscriptions() > subs }, patience, time.Millisecond)
+			next := f.start("c", 2)
+			require.Equal(t, next.entry.RunID, (<-found).RunID)
+			require.Equal(t, subs, f.store.Conn().NumSubscriptions())
+		})
+	}
+}
+
+func TestFindGivesUpAtTheDeadlineAndWithItsContext(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, consumer.HubConfig{})
+	subs := f.store.Conn().NumSubscriptions()
+	_, err := f.find(consumer.FindRequest{ChatID: "c", Wait: 50 * time.Millisecond})
+	require.ErrorIs(t, err, consumer.ErrIdle)
+	_, err = f.find(consumer.FindRequest{ChatID: "c", Wait: time.Nanosecond})
+	require.ErrorIs(t, err, consumer.ErrIdle)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = f.hub.Find(ctx, consumer.FindRequest{ChatID: "c", Wait: time.Hour})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, subs, f.store.Conn().NumSubscriptions())
+}
