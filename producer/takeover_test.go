@@ -13,6 +13,7 @@ import (
 
 	"github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/internal/natsd"
+	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/subjects"
 )
@@ -253,4 +254,56 @@ func TestResumeALongRun(t *testing.T) {
 	e, err := a.store.Entry(within(t), r.ID())
 	require.NoError(t, err)
 	require.Greater(t, e.ReplayFrom(n), e.FirstStreamSeq)
+}
+
+// A takeover that is slow to say so in the entry does not say it over a newer one.
+func TestALateTakeoverLeavesTheEntryToTheNewer(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, broker(t, natsd.Config{}), producer.Config{})
+	r := p.start(t, "c")
+	_, err := p.store.ChangeEntry(within(t), r.ID(), func(e *runs.Entry) error {
+		e.Writer, e.Producer, e.ClaimStreamSeq = "newer", "other", 1<<40
+		return nil
+	})
+	require.NoError(t, err)
+	_, err = p.Resume(within(t), r.ID())
+	require.ErrorIs(t, err, producer.ErrFenced)
+	e, err := p.store.Entry(within(t), r.ID())
+	require.NoError(t, err)
+	require.Equal(t, "newer", e.Writer)
+	require.Equal(t, "other", e.Producer)
+}
+
+// The last segment ends with an event in parts, and others in parts follow.
+func TestResumeBehindAnEventInParts(t *testing.T) {
+	t.Parallel()
+	s := broker(t, natsd.Config{MaxPayload: 64 << 10})
+	a, b := newProcess(t, s, producer.Config{Logger: quiet()}), newProcess(t, s, producer.Config{})
+	r := a.start(t, "c")
+	var want [][]byte
+	for i := range 3 {
+		e := sized(subjects.SegmentBytes + i)
+		_, err := r.Publish(within(t), e)
+		require.NoError(t, err)
+		_, err = r.Flush(within(t))
+		require.NoError(t, err)
+		want = append(want, e)
+		if i == 0 {
+			require.Eventually(t, func() bool { return a.covered(t, r.ID()) == 1 }, patience, time.Millisecond)
+			b.lockBucket(t, true) // what follows is in the log alone
+		}
+	}
+	a.nc.Close()
+	b.lockBucket(t, false)
+	next, err := b.Resume(within(t), r.ID())
+	require.NoError(t, err)
+	require.EqualValues(t, 3, next.LastSeq())
+	require.NoError(t, next.Release(within(t)))
+	require.Equal(t, 3, b.covered(t, r.ID()))
+	var got [][]byte
+	for seg, err := range b.store.Segments(within(t), r.ID(), 0) {
+		require.NoError(t, err)
+		got = append(got, bytes.Split(seg.Events, []byte{'\n'})...)
+	}
+	require.Equal(t, want, got)
 }

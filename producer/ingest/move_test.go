@@ -35,13 +35,20 @@ func TestARunFollowsItsProducerFromProcessToProcess(t *testing.T) {
 			require.EqualValues(t, i, a.seq("last_seq"))
 		}
 	}
+	// Bodies so long that the process learns in their middle that it had lost the run.
+	for i := range 4 {
+		a := nodes[i%2].post(t, path+"/events", ndjson(61+3000*i, 60+3000*(i+1)))
+		require.Equal(t, 200, a.status, a.body)
+		require.EqualValues(t, 3000, a.seq("accepted"))
+		require.EqualValues(t, 60+3000*(i+1), a.seq("last_seq"))
+	}
 	for _, n := range []*node{nodes[0], nodes[1], nodes[0]} {
 		require.Equal(t, 204, n.post(t, path+"/heartbeat", "").status)
 	}
 	require.Equal(t, 200, nodes[1].post(t, path+"/end", `{"persisted":true}`).status)
 	require.Equal(t, 200, nodes[0].post(t, path+"/end", `{"persisted":true}`).status)
-	nodes[0].post(t, path+"/events", ndjson(61, 61)).isProblem(t, http.StatusConflict, "run_ended")
-	nodes[0].wantEvents(t, path, 60)
+	nodes[0].post(t, path+"/events", ndjson(1, 1)).isProblem(t, http.StatusConflict, "run_ended")
+	nodes[0].wantEvents(t, path, 12_060)
 }
 
 // An open body whose run is called for elsewhere, ended, or superseded, is told at once,
