@@ -24,20 +24,26 @@ const patience = 30 * time.Second
 
 // fabric is a broker of one test, with a store and a hub on it.
 type fabric struct {
-	t     *testing.T
+	t     testing.TB
 	store *runs.Store
 	hub   *consumer.Hub
 }
 
-func newFabric(t *testing.T, cfg consumer.HubConfig) *fabric {
+func newFabric(t testing.TB, cfg consumer.HubConfig) *fabric {
 	t.Helper()
-	server, err := natsd.Start(natsd.Config{})
+	return newFabricOn(t, natsd.Config{}, 1, cfg)
+}
+
+// newFabricOn is newFabric with a broker and as many partitions as are wanted.
+func newFabricOn(t testing.TB, broker natsd.Config, partitions int, cfg consumer.HubConfig) *fabric {
+	t.Helper()
+	server, err := natsd.Start(broker)
 	require.NoError(t, err)
 	t.Cleanup(server.Shutdown)
 	nc, err := server.Connect()
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
-	store, err := runs.Open(t.Context(), nc, runs.Config{Partitions: 1, Provision: true})
+	store, err := runs.Open(t.Context(), nc, runs.Config{Partitions: partitions, Provision: true})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
 	cfg.Store = store
@@ -156,7 +162,7 @@ func (r *run) text(seq uint64) string {
 // observer applies frames as a client does, and complains about any that does not
 // follow.
 type observer struct {
-	t         *testing.T
+	t         testing.TB
 	seq       uint64
 	text      string
 	snapshots int
@@ -251,4 +257,22 @@ func (f *fabric) deafenPointers() {
 	cfg.RePublish = nil
 	_, err = js.UpdateStream(f.t.Context(), cfg)
 	require.NoError(f.t, err)
+}
+
+// parts appends one event in records of at most limit bytes.
+func (r *run) parts(event string, limit int) {
+	r.f.t.Helper()
+	_, err := r.fold.AddLines([]byte(event))
+	require.NoError(r.f.t, err)
+	r.all = append(r.all, event)
+	n := (len(event) + limit - 1) / limit
+	for i := range n {
+		rec := subjects.Record{Kind: subjects.KindPart, Last: r.seq, Part: i + 1, Parts: n,
+			Body: []byte(event[i*limit : min((i+1)*limit, len(event))])}
+		if i == n-1 {
+			r.seq++
+			rec.Last, rec.Count = r.seq, 1
+		}
+		r.append(rec)
+	}
 }
