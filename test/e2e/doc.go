@@ -31,4 +31,14 @@
 //	broker_pointer_test.go  a chat's pointer moves while a relay cannot see it
 //	broker_publish_test.go  publishing while the broker is away, or full
 //	broker_limits_test.go   evictions and changed limits beside live runs
+//	kill_dev_test.go        the whole process, killed at any moment
+//	kill_writer_test.go     who writes over HTTP through all of that
+//	kill_producer_test.go   a producer that is killed
+//	kill_relay_test.go      a relay that is killed
+//	slow_stalled_test.go    observers that take nothing any more
+//	slow_leak_test.go       observers that leave at every moment
+//	big_snapshot_test.go    snapshots of any size, and what they cost
+//	big_log_test.go         large events by the thousand, and a log without segments
+//	big_event_test.go       events around the limits, over HTTP
+//	big_load_test.go        numbers given out under load, and across producers
 package e2e

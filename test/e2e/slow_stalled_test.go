@@ -1,14 +1,12 @@
 package e2e_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/relay"
 	"github.com/rejoin/rejoin/test/harness"
@@ -106,7 +103,7 @@ func TestSLOW02_AStalledStreamStarvesNoneOfFifty(t *testing.T) {
 	for i := range readers {
 		body := open()
 		reading.Go(func() {
-			if err := readDense(body, events); err != nil {
+			if err := harness.Dense(body, events); err != nil {
 				t.Errorf("reader %d: %v", i, err)
 			}
 		})
@@ -116,26 +113,6 @@ func TestSLOW02_AStalledStreamStarvesNoneOfFifty(t *testing.T) {
 	finish(t, run, true)
 	reading.Wait()
 	require.Equal(t, 1, dialled, "all on one connection")
-}
-
-// readDense reads a stream to its end, by the ids of its frames alone.
-func readDense(body io.Reader, events int) error {
-	dec := consumer.NewDecoder(body)
-	for seq := 0; ; {
-		m, err := dec.Next()
-		if err != nil {
-			return fmt.Errorf("at %d: %w", seq, err)
-		}
-		_, at, _ := strings.Cut(m.ID, ":")
-		next, err := strconv.Atoi(at)
-		switch {
-		case err == nil && next == events && bytes.HasPrefix(m.Data, []byte(`{"type":"STREAM_END"`)):
-			return nil
-		case err != nil || seq > 0 && next != seq+1:
-			return fmt.Errorf("%q after %d", m.ID, seq)
-		}
-		seq = next
-	}
 }
 
 // SLOW-02: observers that have stopped reading cost the relay a bounded amount of memory

@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
+
+	"github.com/rejoin/rejoin/consumer"
 )
 
 // CopyData passes the next line of data on as it stands on the wire, from where mark
@@ -51,3 +55,27 @@ func (c *Conn) copyLine(w io.Writer) error {
 		}
 	}
 }
+
+// Dense reads a stream to its end, by the ids of its frames alone: after the first one,
+// whichever that is, they must rise by one, up to the number of events.
+func Dense(body io.Reader, events int) error {
+	dec := consumer.NewDecoder(body)
+	for seq := -1; ; {
+		m, err := dec.Next()
+		if err != nil {
+			return fmt.Errorf("at %d: %w", seq, err)
+		}
+		_, at, _ := strings.Cut(m.ID, ":")
+		next, err := strconv.Atoi(at)
+		switch {
+		case err == nil && next == events && seq == next && bytes.HasPrefix(m.Data, []byte(`{"type":"STREAM_END"`)):
+			return nil
+		case err != nil || seq >= 0 && next != seq+1:
+			return fmt.Errorf("%q after %d", m.ID, seq)
+		}
+		seq = next
+	}
+}
+
+// Dense is Dense for the rest of an answer.
+func (c *Conn) Dense(events int) error { return Dense(c.in, events) }
