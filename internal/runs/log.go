@@ -81,9 +81,7 @@ func (s *Store) Append(ctx context.Context, id subjects.RunID, r *subjects.Recor
 		if hopeless(err) {
 			return 0, err
 		}
-		try, done = s.untilReconnect(ctx)
-		seq, settled := s.settle(try, id, r, prev)
-		done()
+		seq, settled := s.settle(ctx, id, r, prev)
 		switch {
 		case settled == nil && seq > 0:
 			return seq, nil
@@ -130,11 +128,28 @@ func (s *Store) settle(ctx context.Context, id subjects.RunID, r *subjects.Recor
 		return 0, err
 	case last.StreamSeq == prev:
 		return 0, nil
-	case last.Writer == r.Writer && last.Kind == r.Kind && last.Last == r.Last && last.Part == r.Part:
+	case last.is(r):
 		return last.StreamSeq, nil
+	}
+	// Another writer's record is the last. Ours may stand before it, its ack lost; the
+	// fence leaves one place for it.
+	m, err := s.firstOf(ctx, subjects.RunsStream(id.Partition()), subjects.RunSubject(id), prev+1)
+	if err == nil {
+		var next Stored
+		if next, err = stored(m); err == nil && next.is(r) {
+			return next.StreamSeq, nil
+		}
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return 0, err
 	}
 	if end := last.End(); end != nil {
 		return 0, &EndedError{End: *end, Seq: last.Last}
 	}
 	return 0, fmt.Errorf("%w: writer %.40q", ErrFenced, last.Writer)
+}
+
+// is says whether the stored record is r: a writer makes each of its records once.
+func (st *Stored) is(r *subjects.Record) bool {
+	return st.Writer == r.Writer && st.Kind == r.Kind && st.Last == r.Last && st.Part == r.Part
 }

@@ -64,7 +64,16 @@ func (s *Store) question(ctx context.Context, ask func(context.Context) error) e
 // replica. It returns ErrNotFound or ErrLogLost (no such stream), or what kept the
 // broker from answering.
 func (s *Store) lastOf(ctx context.Context, stream, subject string) (message, error) {
-	ask, err := json.Marshal(map[string]string{"last_by_subj": subject})
+	return s.atLeader(ctx, stream, map[string]any{"last_by_subj": subject})
+}
+
+// firstOf is lastOf for a subject's first message from a stream sequence on.
+func (s *Store) firstOf(ctx context.Context, stream, subject string, from uint64) (message, error) {
+	return s.atLeader(ctx, stream, map[string]any{"seq": from, "next_by_subj": subject})
+}
+
+func (s *Store) atLeader(ctx context.Context, stream string, which map[string]any) (message, error) {
+	ask, err := json.Marshal(which)
 	if err != nil {
 		return message{}, err
 	}
