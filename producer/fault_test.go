@@ -12,6 +12,7 @@ import (
 
 	"github.com/rejoin/rejoin/internal/natsd"
 	"github.com/rejoin/rejoin/producer"
+	"github.com/rejoin/rejoin/subjects"
 )
 
 // The broker is stopped for three seconds at event 50.
@@ -124,5 +125,47 @@ func TestWhatWasAckedIsInTheLogOnceWhateverBreaks(t *testing.T) {
 	got, _ := p.events(t, r.ID())
 	for i := range got {
 		require.Equal(t, string(text(n-len(got)+i+1)), string(got[i]))
+	}
+}
+
+// The ack is lost and another process takes the run before the writer can look: what was
+// stored counts as stored, and only what follows is fenced.
+func TestDUP04TheAckIsLostAndTheRunIsTaken(t *testing.T) {
+	t.Parallel()
+	s := broker(t, natsd.Config{Listen: "127.0.0.1:0"})
+	px := newProxy(t, s)
+	nc, err := nats.Connect(px.url(), nats.MaxReconnects(-1), nats.ReconnectWait(5*time.Millisecond))
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	a, b := newProcessOn(t, nc, producer.Config{}), newProcess(t, s, producer.Config{})
+	for _, taken := range []string{"over", "by an end"} {
+		r := a.start(t, taken)
+		px.lose()
+		_, err = r.Publish(within(t), custom(1))
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			last, err := b.store.Last(within(t), r.ID())
+			return err == nil && last.Last == 1
+		}, patience, time.Millisecond)
+		var next *producer.Run
+		if taken == "over" {
+			next, err = b.Resume(within(t), r.ID())
+			require.NoError(t, err)
+			_, err = next.Publish(within(t), custom(2))
+			require.NoError(t, err)
+			_, err = next.Flush(within(t))
+		} else {
+			_, err = b.store.EndRun(within(t), r.ID(), subjects.End{Reason: subjects.ReasonAbandoned})
+		}
+		require.NoError(t, err)
+		px.cut()
+		stored, err := r.Flush(within(t))
+		require.NoError(t, err, "event 1 is stored")
+		require.EqualValues(t, 1, stored)
+		_, err = r.Publish(within(t), custom(3))
+		require.NoError(t, err)
+		_, err = r.Flush(within(t))
+		require.ErrorIs(t, err, producer.ErrFenced)
+		require.EqualValues(t, 1, r.StoredSeq())
 	}
 }

@@ -23,7 +23,7 @@ type feed struct {
 // line publishes one line.
 func (f *feed) line(ctx context.Context, line []byte) error {
 	err := f.publish(ctx, line)
-	if movable(err) && !f.settled {
+	if movable(err) && f.repeatable() {
 		if err = f.retake(ctx); err == nil {
 			err = f.publish(ctx, line)
 		}
@@ -98,12 +98,17 @@ func (f *feed) flush(ctx context.Context) (uint64, error) {
 		}
 	}
 	last, err := f.run.Flush(ctx)
-	if movable(err) && !f.settled && (f.first == 0 || f.run.StoredSeq() < f.first) {
+	if movable(err) && f.repeatable() {
 		if err = f.retake(ctx); err == nil {
 			last, err = f.run.Flush(ctx)
 		}
 	}
 	return last, err
+}
+
+// repeatable says that nothing of this request is stored, and that all of it is kept.
+func (f *feed) repeatable() bool {
+	return !f.settled && (f.first == 0 || f.run.StoredSeq() < f.first)
 }
 
 // retake takes the run back and publishes again what this request brought. The run had
