@@ -259,6 +259,16 @@ func (f *fabric) deafenPointers() {
 	require.NoError(f.t, err)
 }
 
+// event appends one event in a record of its own.
+func (r *run) event(event string) {
+	r.f.t.Helper()
+	_, err := r.fold.AddLines([]byte(event))
+	require.NoError(r.f.t, err)
+	r.all = append(r.all, event)
+	r.seq++
+	r.append(subjects.Record{Kind: subjects.KindEvents, Last: r.seq, Count: 1, Body: []byte(event)})
+}
+
 // parts appends one event in records of at most limit bytes.
 func (r *run) parts(event string, limit int) {
 	r.f.t.Helper()

@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -93,6 +94,7 @@ func (h *Hub) build(ctx context.Context, e *runs.Entry, head uint64) (SnapshotDa
 // buildOnce joins the segments, then folds the records after the last of them.
 func (h *Hub) buildOnce(ctx context.Context, e *runs.Entry) (SnapshotData, error) {
 	data := SnapshotData{resume: e.FirstStreamSeq}
+	var parts [][]byte // joined once: growing a large snapshot would copy it again and again
 	for seg, err := range h.store.Segments(ctx, e.RunID, e.Segments) {
 		if err != nil {
 			return data, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
@@ -101,7 +103,9 @@ func (h *Hub) buildOnce(ctx context.Context, e *runs.Entry) (SnapshotData, error
 			return data, fmt.Errorf("%w: segment %d of run %s begins at %d, not at %d",
 				ErrBrokerUnavailable, seg.N, e.RunID, seg.From, data.Seq+1)
 		}
-		data.Events = appendLines(data.Events, seg.Events)
+		if len(seg.Events) > 0 {
+			parts = append(parts, seg.Events)
+		}
 		data.Seq, data.resume = seg.To, seg.StreamSeq // that record may hold more
 	}
 	var fold agui.Fold
@@ -122,7 +126,10 @@ func (h *Hub) buildOnce(ctx context.Context, e *runs.Entry) (SnapshotData, error
 		}
 		data.Seq, data.resume = b.last, p.from
 	}
-	data.Events = appendLines(data.Events, fold.Cut())
+	if fold.Count() > 0 {
+		parts = append(parts, fold.Cut())
+	}
+	data.Events = bytes.Join(parts, []byte{'\n'})
 	return data, nil
 }
 
@@ -130,11 +137,4 @@ func (h *Hub) buildOnce(ctx context.Context, e *runs.Entry) (SnapshotData, error
 func (h *Hub) logLost(ctx context.Context, e *runs.Entry) bool {
 	_, err := h.store.Last(ctx, e.RunID)
 	return errors.Is(err, runs.ErrLogLost) || errors.Is(err, runs.ErrNotFound)
-}
-
-func appendLines(dst, lines []byte) []byte {
-	if len(dst) > 0 && len(lines) > 0 {
-		dst = append(dst, '\n')
-	}
-	return append(dst, lines...)
 }
