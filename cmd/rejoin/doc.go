@@ -9,6 +9,7 @@
 //	janitor.go   rejoin janitor
 //	publish*.go  rejoin publish: from standard input to a run
 //	tail*.go     rejoin tail: a run in the terminal
+//	printable.go text from outside, made harmless for a terminal
 //	version.go   rejoin version
 //
 // The parts are wired in internal/app; nothing here knows how. Results go to standard
