@@ -238,12 +238,18 @@ func (o *observer) toEnd(r *consumer.Reader) {
 }
 
 // deafen stops the broker from republishing, so that nothing arrives live.
-func (f *fabric) deafen() {
+func (f *fabric) deafen() { f.log(func(c *jetstream.StreamConfig) { c.RePublish = nil }) }
+
+// keep makes the log keep only the newest n records of each run.
+func (f *fabric) keep(n int64) { f.log(func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = n }) }
+
+// log changes how the broker keeps the first partition's log.
+func (f *fabric) log(change func(*jetstream.StreamConfig)) {
 	f.t.Helper()
 	js, err := jetstream.New(f.store.Conn())
 	require.NoError(f.t, err)
 	cfg := subjects.RunsConfig(0, 1)
-	cfg.RePublish = nil
+	change(&cfg)
 	_, err = js.UpdateStream(f.t.Context(), cfg)
 	require.NoError(f.t, err)
 }

@@ -68,17 +68,19 @@ func TestReaderFromEveryCursor(t *testing.T) {
 func TestReaderBehindTheWindowGetsASnapshot(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, consumer.HubConfig{})
+	f.keep(300)
 	r := f.start("c", 1)
-	for range 10 {
-		for range 512 {
+	for range 4 {
+		for range 100 {
 			r.publish(1)
 		}
 		r.checkpoint()
 	}
-	r.publish(5)
+	for range 5 {
+		r.publish(1)
+	}
 	head := r.seq
-	// The log keeps 4,096 records: everything after head-4096.
-	for after, snapshots := range map[uint64]int{0: 1, head - 4097: 1, head - 4096: 0, head - 4095: 0, head - 1: 0, head: 0} {
+	for after, snapshots := range map[uint64]int{0: 1, head - 301: 1, head - 300: 0, head - 299: 0, head - 1: 0, head: 0} {
 		o := &observer{t: t, seq: after, text: r.text(after)}
 		reader := r.open(r.cursor(after))
 		o.until(reader, head)

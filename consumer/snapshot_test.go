@@ -73,6 +73,7 @@ func TestSnapshotOfARunWithoutEvents(t *testing.T) {
 func TestSnapshotWhileCheckpointsAreStored(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, consumer.HubConfig{})
+	f.keep(100)
 	r := f.start("c", 1)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -96,13 +97,11 @@ func TestSnapshotWhileCheckpointsAreStored(t *testing.T) {
 			}
 		}
 	})
-	for i := range 50 {
-		for range 100 {
+	for range 20 {
+		for range 50 {
 			r.publish(1)
 		}
-		if i%3 == 2 {
-			r.checkpoint()
-		}
+		r.checkpoint()
 	}
 	close(stop)
 	wg.Wait()
