@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -174,10 +173,9 @@ func TestBIG03_LinesOfAnyLength(t *testing.T) {
 			{Type: consumer.End, RunID: runA, Seq: 2},
 		}
 		decodeFrames(t, frames, func(body []byte) io.Reader { return bytes.NewReader(body) })
-		if size > 1<<20 {
-			frames = slices.Delete(frames, 1, 2) // ten million reads of one byte are enough
+		if size <= 1<<20 { // twenty million reads of one byte would show nothing that three do not
+			decodeFrames(t, frames, func(body []byte) io.Reader { return iotest.OneByteReader(bytes.NewReader(body)) })
 		}
-		decodeFrames(t, frames, func(body []byte) io.Reader { return iotest.OneByteReader(bytes.NewReader(body)) })
 	}
 }
 
