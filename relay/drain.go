@@ -29,6 +29,9 @@ func (s *Server) shutDown(srv *http.Server) {
 	from := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.DrainTimeout)
 	defer cancel()
+	// A hurried drain gives requests that are stuck in the middle of a body a moment
+	// to notice, and then no more.
+	defer context.AfterFunc(s.base, func() { time.AfterFunc(lastWait, cancel) })()
 	if !s.observers.isDraining() {
 		s.Drain()
 	}

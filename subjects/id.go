@@ -14,7 +14,7 @@ import (
 var ErrRunID = errors.New("not a run id")
 
 // RunID names one run: "<partition>-<26 characters>", for example
-// "2-0pa3v1k8q5f6t2b1n4m7c9d0ee". The part behind the dash is a version 7 UUID
+// "2-06h2o87uktqv7cnk6qvir1g5e8". The part behind the dash is a version 7 UUID
 // in base 32, so ids of one partition sort by the time they were minted. An id
 // carries its partition, so that adding partitions later moves no run. It is
 // safe as a subject token, as a key token and in an SSE id line.

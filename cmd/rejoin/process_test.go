@@ -270,7 +270,7 @@ func TestOPS01ASecondSignalHurries(t *testing.T) {
 		}
 	}
 	p.signal(syscall.SIGTERM)
-	p.exit()
+	require.Zero(t, p.exit(), p.err.String())
 	require.Contains(t, p.err.String(), "breaking off")
 	answer, _ := io.ReadAll(conn)
 	require.Empty(t, answer, "it was broken off, and not waited for until its time was over")
