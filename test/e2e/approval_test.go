@@ -25,17 +25,15 @@ func prompt(kind, id, status string) []string {
 	}
 }
 
-// history is a run in which an approval and a form were asked for and answered, long
-// before its end and far apart, so that each is in another segment.
+// history is a run in which an approval and a form were asked for and answered, so far
+// apart that each is in another segment.
 func history() (events []string, asked, answered []uint64) {
-	chatter := func(id string) {
-		for i := range 3 {
-			var deltas []string
-			for j := range 200 {
-				deltas = append(deltas, fmt.Sprint(j, " "))
-			}
-			events = append(events, talk(fmt.Sprint(id, i), deltas...)...)
+	chatter := func(id string, n int) {
+		var deltas []string
+		for i := range n {
+			deltas = append(deltas, fmt.Sprint(i, " "))
 		}
+		events = append(events, talk(id, deltas...)...)
 	}
 	add := func(at *[]uint64, more []string) {
 		events = append(events, more...)
@@ -43,12 +41,12 @@ func history() (events []string, asked, answered []uint64) {
 	}
 	events = append(events, `{"type":"RUN_STARTED","threadId":"c","runId":"agent"}`)
 	add(&asked, prompt("acp.permission", "p1", "pending"))
-	chatter("a")
+	chatter("a", 50)
 	add(&answered, prompt("acp.permission", "p1", "selected"))
-	chatter("b")
+	chatter("b", 600)
 	add(&asked, prompt("acp.elicitation", "f1", "pending"))
 	add(&answered, prompt("acp.elicitation", "f1", "accepted"))
-	chatter("c")
+	chatter("c", 50)
 	return events, asked, answered
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rejoin/rejoin/consumer"
-	"github.com/rejoin/rejoin/relay"
 	"github.com/rejoin/rejoin/test/harness"
 	"github.com/rejoin/rejoin/test/proxy"
 )
@@ -57,8 +56,7 @@ func TestAnObserverFallsOutOfTheWindow(t *testing.T) {
 	t.Parallel()
 	f := harness.New(t, harness.Config{})
 	r := f.Relay(harness.RelayConfig{
-		Hub:   consumer.HubConfig{GapThreshold: 500},
-		Relay: relay.Config{WriteTimeout: harness.Patience},
+		Hub: consumer.HubConfig{GapThreshold: 100},
 	})
 	front, url := f.Front(r)
 	run := f.Start(f.Producer(f.Connect()), "c")
@@ -66,7 +64,7 @@ func TestAnObserverFallsOutOfTheWindow(t *testing.T) {
 	more := func(n int) {
 		var fresh []string
 		for range n {
-			fresh = append(fresh, fmt.Sprintf(`{"type":"CUSTOM","name":"n%d","value":%q}`, len(events)+len(fresh), strings.Repeat("x", 2<<10)))
+			fresh = append(fresh, fmt.Sprintf(`{"type":"CUSTOM","name":"n%d","value":%q}`, len(events)+len(fresh), strings.Repeat("x", 16<<10)))
 		}
 		events = append(events, fresh...)
 		publish(t, run, fresh...)
@@ -75,11 +73,11 @@ func TestAnObserverFallsOutOfTheWindow(t *testing.T) {
 	h, c := &held{}, watch(t, url, harness.Live("c"))
 	h.until(t, c, 10)
 	release := front.Hold(proxy.Down)
-	stuck := func() bool { return r.Number("rejoin_frames_total", "STREAM_EVENT") < float64(len(events)-10-1000) }
+	stuck := func() bool { return r.Number("rejoin_frames_total", "STREAM_EVENT") < float64(len(events)-10-200) }
 	for !stuck() { // as much as the sockets in between take, and then the window twice over
-		more(1000)
+		more(100)
 	}
-	more(1000)
+	more(100)
 	release()
 	h.until(t, c, uint64(len(events)))
 	require.Greater(t, h.snapshots, 1)

@@ -56,8 +56,10 @@ func (f *Fabric) Relay(cfg RelayConfig) *Relay {
 	in := ingest.New(cfg.Ingest)
 	producers := chi.NewRouter()
 	in.Routes(producers)
-	// A drain that is over at once, or every test would end with one.
+	// A drain that is over at once, or every test would end with one; and an observer that
+	// a busy machine does not get round to is not a stalled one.
 	cfg.Relay.DrainWindow = cmp.Or(cfg.Relay.DrainWindow, time.Millisecond)
+	cfg.Relay.WriteTimeout = cmp.Or(cfg.Relay.WriteTimeout, Patience)
 	cfg.Relay.Hub, cfg.Relay.Store, cfg.Relay.Producer, cfg.Relay.Metrics = hub, l.Store, producers, m
 	cfg.Relay.Logger = f.logger("relay")
 	srv, err := relay.New(cfg.Relay)

@@ -109,18 +109,28 @@ func (p *Proxy) Hold(d Direction) (release func()) {
 	}
 	gate := make(chan struct{})
 	p.gate[d] = gate
-	return sync.OnceFunc(func() {
+	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.gate[d] = nil
-		close(gate)
-	})
+		p.open(d, gate)
+	}
 }
 
-// Close ends everything and waits. Release what is held first.
+// open lets a direction pass that is still held by the gate. Callers hold mu.
+func (p *Proxy) open(d Direction, gate chan struct{}) {
+	if gate != nil && p.gate[d] == gate {
+		p.gate[d] = nil
+		close(gate)
+	}
+}
+
+// Close ends everything, what is held too, and waits.
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.closed = true
+	for d := range p.gate {
+		p.open(Direction(d), p.gate[d])
+	}
 	p.mu.Unlock()
 	_ = p.ln.Close()
 	p.Cut()
