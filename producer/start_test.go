@@ -241,3 +241,31 @@ func TestSEND02ASilentRunOfTheSameProcessIsTold(t *testing.T) {
 	require.Equal(t, next.ID(), ended.End.NextRunID)
 	require.NoError(t, next.Err())
 }
+
+// The process that started the newer run died before it ended the older one: the older
+// run's own end says so.
+func TestSEND02TheOlderRunSeesThePointer(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, broker(t, natsd.Config{}), producer.Config{})
+	for i, end := range []func(*producer.Run) error{
+		func(r *producer.Run) error {
+			end, err := r.Finish(within(t), producer.FinishOptions{Persisted: true})
+			require.True(t, end.Persisted, "the save is what it was")
+			return err
+		},
+		func(r *producer.Run) error { return r.Close() },
+	} {
+		chat := string(rune('a' + i))
+		r := p.start(t, chat)
+		pointer, err := p.store.Pointer(within(t), "", chat)
+		require.NoError(t, err)
+		next := p.store.NewRunID()
+		pointer.Advance(next, pointer.Generation+1, "")
+		require.NoError(t, p.store.SetPointer(within(t), pointer))
+		require.NoError(t, end(r))
+		_, logged := p.events(t, r.ID())
+		require.True(t, logged.Superseded)
+		require.Equal(t, subjects.ReasonSuperseded, logged.Reason)
+		require.Equal(t, next, logged.NextRunID)
+	}
+}
