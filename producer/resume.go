@@ -126,50 +126,55 @@ func (r *Run) readBack(ctx context.Context) error {
 		r.history.cover(seg.To, n)
 		from = seg.StreamSeq
 	}
-	for wait := 5 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		next, err := r.readRecords(ctx, from)
-		if err != nil || next > r.prev {
+	segments := r.history
+	wait := readRetry
+	for try := 1; ; try++ {
+		err := r.readRecords(ctx, from)
+		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrLogLost) && try >= readTries {
 			return err
 		}
-		// A replica that lags answered; the takeover is known to be stored.
+		// A replica answered that lags or has lost something; the next may be another.
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return fmt.Errorf("reading the log: %w (last: %w)", ctx.Err(), err)
 		case <-time.After(wait):
 		}
-		from = next
+		wait = min(2*wait, time.Second)
+		r.history = segments
 	}
 }
 
-// readRecords reads the log from a stream sequence on, up to the takeover record or as
-// far as it is shown, and returns where to go on.
-func (r *Run) readRecords(ctx context.Context, from uint64) (uint64, error) {
+// How long to wait before the log is read again, and how often an incomplete one is
+// read before it is believed.
+const (
+	readRetry = 5 * time.Millisecond
+	readTries = 10
+)
+
+// readRecords reads the log from a stream sequence on up to the takeover record, which
+// is known to be stored.
+func (r *Run) readRecords(ctx context.Context, from uint64) error {
 	var parts [][]byte
-	start := from
 	for from <= r.prev {
 		page, err := r.p.store.Page(ctx, r.id, from)
 		if err != nil {
-			return from, err
+			return err
 		}
 		if len(page) == 0 {
-			return start, nil
+			return fmt.Errorf("%w: the takeover is not shown", ErrLogLost)
 		}
 		for _, rec := range page {
 			if rec.StreamSeq > r.prev {
-				return rec.StreamSeq, nil
+				return fmt.Errorf("%w: writer %.40q", ErrFenced, rec.Writer)
 			}
 			from = rec.StreamSeq + 1
 			parts = r.readRecord(&rec, parts)
-			if len(parts) == 0 {
-				start = from
-			}
 		}
 	}
-	if h := &r.history; h.covered+uint64(h.events) != r.acked {
-		return from, fmt.Errorf("%w: of its events up to seq %d only those up to %d are there",
-			ErrLogLost, r.acked, h.covered+uint64(h.events))
+	if to := r.history.covered + uint64(r.history.events); to != r.acked {
+		return fmt.Errorf("%w: of its events up to seq %d only those up to %d are there", ErrLogLost, r.acked, to)
 	}
-	return from, nil
+	return nil
 }
 
 // readRecord adds what a record completes to the history. parts are those of an event

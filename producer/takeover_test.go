@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rejoin/rejoin/internal/agui"
@@ -306,4 +307,31 @@ func TestResumeBehindAnEventInParts(t *testing.T) {
 		got = append(got, bytes.Split(seg.Events, []byte{'\n'})...)
 	}
 	require.Equal(t, want, got)
+}
+
+// What no segment holds is gone from the log: the run cannot be taken over, and whoever
+// waits for it is told.
+func TestResumeOfARunThatLostEvents(t *testing.T) {
+	t.Parallel()
+	s := broker(t, natsd.Config{})
+	a, b := newProcess(t, s, producer.Config{Logger: quiet()}), newProcess(t, s, producer.Config{Logger: quiet()})
+	r := a.start(t, "c")
+	for i := 1; i <= 3; i++ {
+		_, err := r.Publish(within(t), custom(i))
+		require.NoError(t, err)
+		_, err = r.Flush(within(t))
+		require.NoError(t, err)
+	}
+	a.nc.Close()
+	js, err := jetstream.New(b.nc)
+	require.NoError(t, err)
+	st, err := js.Stream(within(t), subjects.RunsStream(r.ID().Partition()))
+	require.NoError(t, err)
+	require.NoError(t, st.Purge(within(t), jetstream.WithPurgeSubject(subjects.RunSubject(r.ID())), jetstream.WithPurgeKeep(1)))
+	_, err = b.Resume(within(t), r.ID())
+	require.ErrorIs(t, err, producer.ErrLogLost)
+	require.ErrorContains(t, err, "of its events up to seq 3")
+	e, err := b.store.Entry(within(t), r.ID())
+	require.NoError(t, err)
+	require.Empty(t, e.Producer, "for a janitor to end")
 }
