@@ -57,7 +57,8 @@ func (v *view) due(now time.Time, cfg JanitorConfig) []*Entry {
 	for _, ended := range owners {
 		slices.SortFunc(ended, func(a, b *Entry) int { return v.stored[b.RunID].Compare(v.stored[a.RunID]) })
 		for i, e := range ended {
-			if i >= cfg.MaxEndedPerOwner || now.Sub(v.stored[e.RunID]) >= cfg.Retention {
+			crowded := e.Owner != "" && i >= cfg.MaxEndedPerOwner // runs without an owner are many users'
+			if crowded || now.Sub(v.stored[e.RunID]) >= cfg.Retention {
 				leaves[e.RunID] = true
 			}
 		}
@@ -96,22 +97,21 @@ func (s *Store) Evict(ctx context.Context, id subjects.RunID) error {
 }
 
 // Discard removes a run that no pointer ever named, as if it had not been started:
-// log, segments and entry. Its writer alone may call it, once nothing is in flight.
+// log, segments and entry. Its writer alone may call it. What that writer sent and may
+// not have arrived yet finds the entry's place taken by a marker.
 func (s *Store) Discard(ctx context.Context, id subjects.RunID) error {
-	if err := s.removeData(ctx, id); err != nil {
-		return err
-	}
+	subject := subjects.KeySubject(subjects.RunKey(id))
 	for {
-		e, err := s.Entry(ctx, id)
-		if errors.Is(err, ErrNotFound) {
-			return nil
-		}
-		if err != nil {
+		m, err := s.lastOf(ctx, subjects.BucketStream, subject)
+		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
-		err = s.deleteKey(ctx, subjects.KeySubject(subjects.RunKey(id)), e.revision, subjects.MarkerTTL)
-		if !errors.Is(err, ErrConflict) || ctx.Err() != nil {
-			return err
+		if err == nil && m.deleted() {
+			return s.removeData(ctx, id)
+		}
+		err = s.deleteKey(ctx, subject, m.seq, subjects.MarkerTTL)
+		if err != nil && !errors.Is(err, ErrConflict) || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
 		}
 	}
 }

@@ -160,6 +160,22 @@ func TestOwnerKeepsItsNewestEndedRuns(t *testing.T) {
 	require.Equal(t, []int{4, 5, 6, 7}, kept)
 }
 
+// Runs that name no owner are not one owner's: only time takes them.
+func TestRunsWithoutAnOwnerAreKeptForTheirTime(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, natsd.Config{})
+	var all []*runs.Entry
+	for i := range 3 {
+		e := &runs.Entry{RunID: f.store.NewRunID(), ChatID: fmt.Sprint(i), End: &subjects.End{}}
+		require.NoError(t, f.store.CreateEntry(t.Context(), e))
+		all = append(all, e)
+	}
+	f.sweep(runs.NewJanitor(f.store, runs.JanitorConfig{MaxEndedPerOwner: 1}))
+	for _, e := range all {
+		f.entry(e.RunID)
+	}
+}
+
 // While an older run of a chat is kept, the newer one that the pointer names is too.
 func TestOlderRunOfAChatLeavesFirst(t *testing.T) {
 	t.Parallel()

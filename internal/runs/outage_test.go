@@ -9,6 +9,7 @@ import (
 
 	"github.com/rejoin/rejoin/internal/natsd"
 	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/subjects"
 )
 
 // What a janitor saw before the broker was away counts for nothing afterwards:
@@ -49,4 +50,14 @@ func TestReconnectGivesProducersTheirTime(t *testing.T) {
 	d.f.sweep(j)
 	require.True(t, d.f.entry(e.RunID).Active())
 	d.f.sweepUntil(j, func() bool { return !d.f.entry(e.RunID).Active() })
+}
+
+// A run that was given up names no producer, and is ended all the same.
+func TestRunWithoutAProducerIsEnded(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, natsd.Config{})
+	e := f.start("c", 1, "")
+	j := runs.NewJanitor(f.store, runs.JanitorConfig{Lease: time.Millisecond})
+	f.sweepUntil(j, func() bool { return !f.entry(e.RunID).Active() })
+	require.Equal(t, subjects.ReasonAbandoned, f.entry(e.RunID).End.Reason)
 }
