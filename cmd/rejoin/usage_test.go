@@ -68,7 +68,7 @@ func TestFlagsOfDev(t *testing.T) {
 	help := called(t.Context(), nil, "dev", "--help").out
 	for _, flag := range []string{
 		"--addr HOST:PORT  (default 127.0.0.1:8080", "--store DIR  (default none", "--nats-addr HOST:PORT  (default none",
-		"--lease TIME  (default 15s", "--retain TIME  (default 5m", "--max-ended N  (default 64", "--partitions N  (default 0",
+		"--lease TIME  (default 15s", "--retain TIME  (default 5m", "--max-ended N  (default 0", "--partitions N  (default 0",
 		"--gap-threshold N  (default 4096", "--max-event SIZE  (default 16MiB", "--grace TIME  (default 10s",
 		"--demo  (default true", "--log-level debug|info|warn|error  (default info", "--log-format text|json  (default text",
 	} {

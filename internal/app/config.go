@@ -43,7 +43,7 @@ type Config struct {
 
 	Lease        time.Duration // how long a producer may be silent; 0 means subjects.Lease, at least 1 s
 	Retain       time.Duration // how long ended runs are kept; 0 means subjects.Retention
-	MaxEnded     int           // how many of one owner; 0 means subjects.MaxEndedPerOwner
+	MaxEnded     int           // how many of one owner; see runs.JanitorConfig.MaxEndedPerOwner
 	GapThreshold int           // events replayed before a snapshot is cheaper; 0 means subjects.GapThreshold
 	MaxEvent     int           // bytes of one event; 0 means subjects.MaxEventBytes
 	MaxObservers int           // streams at once; 0 means the relay's own default

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -41,6 +42,14 @@ func (j *Janitor) evict(ctx context.Context, v *view) error {
 	return errors.Join(errs...)
 }
 
+// mayKeep is how many ended runs an owner may have retained.
+func (c *JanitorConfig) mayKeep(owner string) int {
+	if c.MaxEndedPerOwner == 0 && owner == "" {
+		return math.MaxInt
+	}
+	return or(c.MaxEndedPerOwner, subjects.MaxEndedPerOwner)
+}
+
 // due lists what has to leave, in the order in which it may.
 func (v *view) due(now time.Time, cfg JanitorConfig) []*Entry {
 	type name struct{ tenant, id string }
@@ -57,8 +66,7 @@ func (v *view) due(now time.Time, cfg JanitorConfig) []*Entry {
 	for _, ended := range owners {
 		slices.SortFunc(ended, func(a, b *Entry) int { return v.stored[b.RunID].Compare(v.stored[a.RunID]) })
 		for i, e := range ended {
-			crowded := e.Owner != "" && i >= cfg.MaxEndedPerOwner // runs without an owner are many users'
-			if crowded || now.Sub(v.stored[e.RunID]) >= cfg.Retention {
+			if i >= cfg.mayKeep(e.Owner) || now.Sub(v.stored[e.RunID]) >= cfg.Retention {
 				leaves[e.RunID] = true
 			}
 		}

@@ -15,7 +15,10 @@ import (
 type JanitorConfig struct {
 	Lease            time.Duration // how long a run may be without a living producer
 	Retention        time.Duration // how long an ended run is kept
-	MaxEndedPerOwner int           // how many ended runs of one owner are kept
+	// MaxEndedPerOwner is how many ended runs of one owner are kept. 0 means
+	// subjects.MaxEndedPerOwner for each owner, while runs that name none, which are
+	// many users', are kept for their time; any other number bounds those too.
+	MaxEndedPerOwner int
 	Interval         time.Duration // between sweeps; 0 means a third of Lease, 5 s at the most
 	Tidy             time.Duration // between looks for data without an entry; 0 means a minute
 	Metrics          JanitorMetrics
@@ -47,7 +50,6 @@ type Janitor struct {
 func NewJanitor(s *Store, cfg JanitorConfig) *Janitor {
 	cfg.Lease = or(cfg.Lease, subjects.Lease)
 	cfg.Retention = or(cfg.Retention, subjects.Retention)
-	cfg.MaxEndedPerOwner = or(cfg.MaxEndedPerOwner, subjects.MaxEndedPerOwner)
 	cfg.Interval = or(cfg.Interval, min(cfg.Lease/3, 5*time.Second))
 	cfg.Tidy = or(cfg.Tidy, tidyEvery)
 	if cfg.Logger == nil {

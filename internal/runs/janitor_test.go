@@ -160,20 +160,29 @@ func TestOwnerKeepsItsNewestEndedRuns(t *testing.T) {
 	require.Equal(t, []int{4, 5, 6, 7}, kept)
 }
 
-// Runs that name no owner are not one owner's: only time takes them.
+// Runs that name no owner are not one owner's: only time takes them, unless the
+// operator says otherwise.
 func TestRunsWithoutAnOwnerAreKeptForTheirTime(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, natsd.Config{})
 	var all []*runs.Entry
-	for i := range 3 {
+	for i := range subjects.MaxEndedPerOwner + 2 {
 		e := &runs.Entry{RunID: f.store.NewRunID(), ChatID: fmt.Sprint(i), End: &subjects.End{}}
 		require.NoError(t, f.store.CreateEntry(t.Context(), e))
 		all = append(all, e)
 	}
-	f.sweep(runs.NewJanitor(f.store, runs.JanitorConfig{MaxEndedPerOwner: 1}))
+	f.sweep(runs.NewJanitor(f.store, runs.JanitorConfig{}))
 	for _, e := range all {
 		f.entry(e.RunID)
 	}
+	f.sweep(runs.NewJanitor(f.store, runs.JanitorConfig{MaxEndedPerOwner: 1}))
+	kept := 0
+	for _, e := range all {
+		if _, err := f.store.Entry(t.Context(), e.RunID); err == nil {
+			kept++
+		}
+	}
+	require.Equal(t, 1, kept)
 }
 
 // While an older run of a chat is kept, the newer one that the pointer names is too.
