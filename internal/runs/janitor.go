@@ -13,8 +13,8 @@ import (
 // JanitorConfig says how patient a janitor is. Zero values mean the constants of
 // package subjects.
 type JanitorConfig struct {
-	Lease            time.Duration // how long a run may be without a living producer
-	Retention        time.Duration // how long an ended run is kept
+	Lease     time.Duration // how long a run may be without a living producer
+	Retention time.Duration // how long an ended run is kept
 	// MaxEndedPerOwner is how many ended runs of one owner are kept. 0 means
 	// subjects.MaxEndedPerOwner for each owner, while runs that name none, which are
 	// many users', are kept for their time; any other number bounds those too.
