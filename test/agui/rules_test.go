@@ -75,9 +75,14 @@ var rules = []rule{
 	{"content without a start is fatal", runStarted + textHi + runFinished, "rejected", "No active text message"},
 }
 
+func pathOf(rule string) string { return "/" + strings.ReplaceAll(rule, " ", "-") }
+
 func TestStockClientRules(t *testing.T) {
 	t.Parallel()
 	bodies := make(map[string]string, len(rules))
+	for _, rule := range rules {
+		bodies[pathOf(rule.name)] = rule.body
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, bodies[r.URL.Path])
@@ -85,9 +90,7 @@ func TestStockClientRules(t *testing.T) {
 	t.Cleanup(server.Close)
 	jobs := make([]job, len(rules))
 	for i, rule := range rules {
-		path := "/" + strings.ReplaceAll(rule.name, " ", "-")
-		bodies[path] = rule.body
-		jobs[i] = job{someInput, server.URL + path}
+		jobs[i] = job{someInput, server.URL + pathOf(rule.name)}
 	}
 	for i, got := range read(t, jobs...) {
 		rule := rules[i]
