@@ -20,7 +20,7 @@ import (
 )
 
 // patience bounds every wait of these tests; nothing is expected to need it.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // fabric is a broker of one test, with a store and a hub on it.
 type fabric struct {

@@ -24,7 +24,7 @@ import (
 )
 
 // patience bounds every wait of these tests; nothing is expected to need it.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // fabric is a broker of one test and a relay on it that serves over real HTTP.
 type fabric struct {

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds every wait; nothing is expected to need it.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // output may be read while a command writes it.
 type output struct {

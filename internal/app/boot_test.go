@@ -15,7 +15,7 @@ import (
 )
 
 // patience bounds every wait; nothing is expected to need it.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // running is an App that was booted for a test.
 type running struct {

@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds waits that are expected to be short.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // fabric is one test's broker with a store on it.
 type fabric struct {
