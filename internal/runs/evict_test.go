@@ -112,6 +112,17 @@ func TestStraysAreTidied(t *testing.T) {
 	require.Equal(t, 3, f.data(again.RunID))
 }
 
+// An eviction does not wait for a log whose whole stream is gone.
+func TestEvictionWithoutAStream(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, natsd.Config{})
+	e := &runs.Entry{RunID: subjects.NewRunID(7), ChatID: "c", End: &subjects.End{}}
+	require.NoError(t, f.store.CreateEntry(t.Context(), e))
+	require.NoError(t, f.store.Evict(t.Context(), e.RunID))
+	_, err := f.store.Entry(t.Context(), e.RunID)
+	require.ErrorIs(t, err, runs.ErrNotFound)
+}
+
 // A discarded start leaves nothing, whatever of it was there.
 func TestDiscardedStartLeavesNothing(t *testing.T) {
 	t.Parallel()

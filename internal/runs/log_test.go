@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rejoin/rejoin/internal/natsd"
@@ -66,6 +67,27 @@ func TestAppendWaitsForTheBroker(t *testing.T) {
 	page, err := f.store.Page(t.Context(), e.RunID, 0)
 	require.NoError(t, err)
 	require.Len(t, page, 2)
+}
+
+// A broker that refuses a record may take it later: a refusal is no fence.
+func TestAppendWaitsForABrokerThatRefuses(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, natsd.Config{})
+	e := f.start("c", 1, "p")
+	cfg := subjects.RunsConfig(e.RunID.Partition(), 1)
+	cfg.Discard, cfg.MaxMsgs = jetstream.DiscardNew, 1
+	_, err := f.js.UpdateStream(t.Context(), cfg)
+	require.NoError(t, err)
+	r := event(1, e.Writer)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err = f.store.Append(ctx, e.RunID, &r, e.FirstStreamSeq)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NotErrorIs(t, err, runs.ErrFenced)
+	_, err = f.js.UpdateStream(t.Context(), subjects.RunsConfig(e.RunID.Partition(), 1))
+	require.NoError(t, err)
+	_, err = f.store.Append(t.Context(), e.RunID, &r, e.FirstStreamSeq)
+	require.NoError(t, err)
 }
 
 func TestAppendTellsOfTheEnd(t *testing.T) {

@@ -61,3 +61,16 @@ func TestRunWithoutAProducerIsEnded(t *testing.T) {
 	f.sweepUntil(j, func() bool { return !f.entry(e.RunID).Active() })
 	require.Equal(t, subjects.ReasonAbandoned, f.entry(e.RunID).End.Reason)
 }
+
+// A lease that ran out leaves a marker for a while, which keeps no run alive.
+func TestRunWhoseLeaseRanOutIsEnded(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, natsd.Config{})
+	lease := f.store.NewLease(time.Second)
+	require.NoError(t, lease.Renew(t.Context()))
+	e := f.start("c", 1, lease.ID())
+	j := runs.NewJanitor(f.store, runs.JanitorConfig{Lease: 10 * time.Millisecond})
+	f.sweep(j)
+	require.True(t, f.entry(e.RunID).Active())
+	f.sweepUntil(j, func() bool { return !f.entry(e.RunID).Active() })
+}
