@@ -42,6 +42,7 @@ func TestReadersAtAnyMomentOnAnyRelayEndWithWhatWasPublished(t *testing.T) {
 		})
 	}
 	wg.Go(func() {
+		defer close(progress)
 		for i := range uint64(events) {
 			if _, err := run.Publish(ctx, harness.Delta(i+1)); err != nil {
 				t.Errorf("publishing %d: %v", i+1, err)
@@ -55,14 +56,14 @@ func TestReadersAtAnyMomentOnAnyRelayEndWithWhatWasPublished(t *testing.T) {
 			t.Errorf("finish: %v", err)
 		}
 	})
-	for i := range events {
-		<-progress
-		if i%2500 == 1250 {
-			[]func(){relays[0].Proxy.Cut, relays[1].Proxy.Cut, link.Proxy.Cut}[i/2500%3]()
+	done := 0
+	for range progress {
+		if done%2500 == 1250 {
+			[]func(){relays[0].Proxy.Cut, relays[1].Proxy.Cut, link.Proxy.Cut}[done/2500%3]()
 		}
+		done++
 		if t.Failed() {
 			cancel()
-			break
 		}
 	}
 	wg.Wait()
