@@ -1,12 +1,17 @@
 package harness
 
 import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -69,6 +74,8 @@ func FreeAddr(t testing.TB) string {
 type Rejoin struct {
 	testing.TB
 	URL  string
+	NATS string   // where its broker takes connections; "" where it has none
+	Env  []string // NAME=value pairs for Start
 	args []string
 	proc *Process
 }
@@ -77,7 +84,10 @@ type Rejoin struct {
 // Start starts it.
 func NewDev(t testing.TB, args ...string) *Rejoin {
 	t.Helper()
-	return newRejoin(t, append([]string{"dev", "--store", t.TempDir()}, args...))
+	nats := FreeAddr(t)
+	r := newRejoin(t, append([]string{"dev", "--store", t.TempDir(), "--nats-addr", nats}, args...))
+	r.NATS = "nats://" + nats
+	return r
 }
 
 // RelayProcess is `rejoin relay` on the fabric's broker, which needs a listener. Start
@@ -96,7 +106,7 @@ func newRejoin(t testing.TB, args []string) *Rejoin {
 // Start starts the process; Ready waits until it serves. args are for this life alone.
 func (r *Rejoin) Start(args ...string) {
 	r.Helper()
-	r.proc = Spawn(r, exec.Command(Binary(r), append(r.args, args...)...))
+	r.proc = Spawn(r, exec.Command(Binary(r), append(r.args, args...)...), r.Env...)
 }
 
 // Ready waits until the process serves.
@@ -107,3 +117,19 @@ func (r *Rejoin) Ready() {
 
 // Kill ends the process as a crash does.
 func (r *Rejoin) Kill() { r.proc.Kill() }
+
+// Number is what the process says of a number without labels under /metrics.
+func (r *Rejoin) Number(name string) (float64, error) {
+	resp, err := wireHTTP.Get(r.URL + "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		if value, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
+			return strconv.ParseFloat(value, 64)
+		}
+	}
+	return 0, fmt.Errorf("there is no number %s (%w)", name, cmp.Or(lines.Err(), io.EOF))
+}

@@ -13,10 +13,10 @@ import (
 )
 
 // CopyData passes the next line of data on as it stands on the wire, from where mark
-// begins, without ever holding more than a piece of it. mark has to be within the
-// line's first 512 bytes.
+// begins, without ever holding more than a piece of it. mark has to be near the line's
+// beginning.
 func (c *Conn) CopyData(w io.Writer, mark string) error {
-	const field, near = "data: ", 512
+	const field = "data: "
 	for {
 		begin, err := c.in.Peek(len(field))
 		if err == nil && string(begin) == field {
@@ -29,16 +29,16 @@ func (c *Conn) CopyData(w io.Writer, mark string) error {
 			return err
 		}
 	}
-	begin, err := c.in.Peek(near)
-	if err != nil && !errors.Is(err, io.EOF) {
+	begin, err := c.in.ReadSlice('\n')
+	if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 		return err
 	}
 	at := bytes.Index(begin, []byte(mark))
 	if at < 0 {
-		return fmt.Errorf("no %q in %q", mark, begin)
+		return fmt.Errorf("no %q in %.500q", mark, begin)
 	}
-	if _, err := c.in.Discard(at); err != nil {
-		return err
+	if _, werr := w.Write(bytes.TrimSuffix(begin[at:], []byte{'\n'})); werr != nil || err == nil {
+		return werr
 	}
 	return c.copyLine(w)
 }
