@@ -1,7 +1,9 @@
 package e2e_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"testing"
 
@@ -13,44 +15,78 @@ import (
 )
 
 // BIG-02: a thousand events of 200 KiB. One observer has them one by one while they are
-// published, one replays them all afterwards, one gets them as a snapshot.
+// published, one replays them all afterwards, one gets them as a snapshot. The relay is a
+// process of its own, and nothing here holds more than a piece of an event.
 func TestBIG02_AThousandLargeEvents(t *testing.T) {
 	t.Parallel()
 	ctx := bounded(t)
-	f := harness.New(t, harness.Config{})
-	relay := f.Relay(harness.RelayConfig{})
-	run := f.Start(f.Producer(f.Connect()), "chat")
-	const events, size = 1024, 200 << 10
-	want := newDigest()
-	_, _ = fmt.Fprintf(want, `"seq":%d,"events":[`, events)
+	dev := harness.NewDev(t, "--demo=false")
+	dev.Start()
+	dev.Ready()
+	id := startOverHTTP(t, dev.URL, "chat")
+	const events = 1024
 
-	request := harness.Live("chat", "run_id", run.ID(), "after_seq", 0)
-	read := make(chan error, 2)
+	replay := harness.Live("chat", "run_id", id, "after_seq", 0)
+	read := make(chan error, 1)
 	observe := func() {
-		c, err := harness.Ask(ctx, http.MethodPost, relay.URL+"/chat/live", request)
-		if err == nil {
-			defer c.Close()
-			err = c.Dense(events)
+		c, err := harness.Ask(ctx, http.MethodPost, dev.URL+"/chat/live", replay)
+		if err != nil {
+			read <- err
+			return
+		}
+		defer c.Close()
+		for i := 1; i <= events && err == nil; i++ {
+			want, got := newDigest(), newDigest()
+			_, _ = fmt.Fprintf(want, `"seq":%d,"event":`, i)
+			_ = writeLarge(want, i)
+			_, _ = want.Write([]byte{'}'})
+			if err = c.CopyData(got, `"seq":`); err == nil && got.Sum32() != want.Sum32() {
+				err = fmt.Errorf("event %d is not what was published", i)
+			}
 		}
 		read <- err
 	}
 	go observe()
-	for i := range uint64(events) {
-		e := result(i+1, size)
-		if i > 0 {
-			_ = want.WriteByte(',')
+	body, feed := io.Pipe()
+	go func() {
+		var err error
+		for i := 1; i <= events && err == nil; i++ {
+			if err = writeLarge(feed, i); err == nil {
+				_, err = feed.Write([]byte{'\n'})
+			}
 		}
-		_, _ = want.Write(e)
-		_, err := run.Publish(ctx, e)
-		require.NoError(t, err)
-	}
-	_, _ = want.WriteString("]}")
-	_, err := run.Finish(ctx, producer.FinishOptions{})
+		_ = feed.CloseWithError(err)
+	}()
+	resp, err := http.Post(dev.URL+"/runs/"+string(id)+"/events", "application/x-ndjson", body)
 	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusOK, resp.StatusCode)
 	require.NoError(t, <-read)
 	go observe()
 	require.NoError(t, <-read)
-	require.NoError(t, readSnapshot(ctx, relay.URL, want))
+
+	want := newDigest()
+	_, _ = fmt.Fprintf(want, `"seq":%d,"events":[`, events)
+	for i := 1; i <= events; i++ {
+		if i > 1 {
+			_, _ = want.Write([]byte{','})
+		}
+		_ = writeLarge(want, i)
+	}
+	_, _ = want.Write([]byte("]}"))
+	require.NoError(t, readSnapshot(ctx, dev.URL, want))
+}
+
+var filling = bytes.Repeat([]byte("x"), 200<<10)
+
+// writeLarge writes the ith event, of 200 KiB, that nothing merges with another.
+func writeLarge(w io.Writer, i int) error {
+	for _, part := range [][]byte{fmt.Appendf(nil, `{"type":"CUSTOM","name":"large %d","value":"`, i), filling, []byte(`"}`)} {
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // BIG-02: the store takes no segment. Nothing is lost: snapshots come from the log alone,

@@ -38,7 +38,7 @@ func stoppable(t *testing.T) (*harness.Fabric, func()) {
 
 func killable(t *testing.T) (*harness.Fabric, func()) {
 	b := harness.NewBroker(t)
-	return harness.New(t, harness.Config{Process: b}), func() {
+	return harness.New(t, harness.Config{URL: b.URL}), func() {
 		b.Kill()
 		b.Restart()
 	}

@@ -119,7 +119,7 @@ func TestSLOW02_AStalledStreamStarvesNoneOfFifty(t *testing.T) {
 // each, however much is published meanwhile. Alone in its process, for the sake of the heap.
 func TestSLOW02_StalledObserversCostBoundedMemory(t *testing.T) { //nolint:paralleltest // measures the heap
 	ctx := bounded(t)
-	f := harness.New(t, harness.Config{Process: harness.NewBroker(t)})
+	f := harness.New(t, harness.Config{URL: harness.NewBroker(t).URL})
 	r := f.Relay(harness.RelayConfig{Relay: relay.Config{WriteTimeout: time.Hour}})
 	run := f.Start(f.Producer(f.Connect()), "chat")
 	publishLarge(ctx, t, run, 5)
