@@ -184,11 +184,7 @@ func (j *Janitor) removeStray(ctx context.Context, id subjects.RunID) error {
 // runsWithData adds the runs that own a subject of the stream to found.
 func (s *Store) runsWithData(ctx context.Context, stream, filter string,
 	run func(string) (subjects.RunID, error), found map[subjects.RunID]bool) error {
-	st, err := s.js.Stream(ctx, stream)
-	if err != nil {
-		return fmt.Errorf("looking at stream %s: %w", stream, err)
-	}
-	info, err := st.Info(ctx, jetstream.WithSubjectFilter(filter))
+	info, err := s.streamInfo(ctx, stream, jetstream.WithSubjectFilter(filter))
 	if err != nil {
 		return fmt.Errorf("looking at stream %s: %w", stream, err)
 	}
@@ -202,13 +198,20 @@ func (s *Store) runsWithData(ctx context.Context, stream, filter string,
 
 // brokerTime is the time by the broker's clock, the one that stamped what is stored.
 func (s *Store) brokerTime(ctx context.Context) (time.Time, error) {
-	st, err := s.js.Stream(ctx, subjects.BucketStream)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("asking the broker for its time: %w", err)
-	}
-	info, err := st.Info(ctx)
+	info, err := s.streamInfo(ctx, subjects.BucketStream)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("asking the broker for its time: %w", err)
 	}
 	return info.TimeStamp, nil
+}
+
+func (s *Store) streamInfo(ctx context.Context, stream string, opts ...jetstream.StreamInfoOpt) (info *jetstream.StreamInfo, err error) {
+	err = s.question(ctx, func(ctx context.Context) error {
+		st, err := s.js.Stream(ctx, stream)
+		if err == nil {
+			info, err = st.Info(ctx, opts...)
+		}
+		return err
+	})
+	return info, err
 }
