@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
@@ -84,10 +85,46 @@ func TestAppendWaitsForABrokerThatRefuses(t *testing.T) {
 	_, err = f.store.Append(ctx, e.RunID, &r, e.FirstStreamSeq)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NotErrorIs(t, err, runs.ErrFenced)
+	first := subjects.Record{Kind: subjects.KindStart, Writer: "w"}
+	ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err = f.store.Append(ctx, subjects.NewRunID(e.RunID.Partition()), &first, 0)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NotErrorIs(t, err, runs.ErrLogLost, "a log that never began is not lost")
 	_, err = f.js.UpdateStream(t.Context(), subjects.RunsConfig(e.RunID.Partition(), 1))
 	require.NoError(t, err)
 	_, err = f.store.Append(t.Context(), e.RunID, &r, e.FirstStreamSeq)
 	require.NoError(t, err)
+}
+
+// What can never be stored is not tried for ever.
+func TestAppendGivesUpWhatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, natsd.Config{})
+	e := f.start("c", 1, "p")
+	r := event(1, e.Writer)
+	r.Body = make([]byte, 2<<20)
+	_, err := f.store.Append(t.Context(), e.RunID, &r, e.FirstStreamSeq)
+	require.ErrorIs(t, err, nats.ErrMaxPayload)
+
+	cfg := subjects.RunsConfig(e.RunID.Partition(), 1)
+	cfg.MaxMsgSize = 1000
+	_, err = f.js.UpdateStream(t.Context(), cfg)
+	require.NoError(t, err)
+	r.Body = make([]byte, 2000)
+	_, err = f.store.Append(t.Context(), e.RunID, &r, e.FirstStreamSeq)
+	var refusal *jetstream.APIError
+	require.ErrorAs(t, err, &refusal)
+	require.EqualValues(t, 10054, refusal.ErrorCode)
+}
+
+// An end that cannot be read is an end all the same, and no success.
+func TestEndThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	st := runs.Stored{Record: subjects.Record{Kind: subjects.KindEnd, Body: []byte("{")}}
+	require.Equal(t, &subjects.End{Reason: subjects.ReasonError}, st.End())
+	st.Kind = subjects.KindEvents
+	require.Nil(t, st.End())
 }
 
 func TestAppendTellsOfTheEnd(t *testing.T) {
