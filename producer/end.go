@@ -50,6 +50,13 @@ func (r *Run) endAgain(end subjects.End) {
 // is still this writer's. Any error but a definite one leaves it to a later attempt.
 // The caller has the turn, and the writer has stopped.
 func (r *Run) conclude(ctx context.Context, end subjects.End) (EndedError, error) {
+	if r.unwanted {
+		if err := r.p.store.Discard(ctx, r.id); err != nil {
+			return EndedError{}, err
+		}
+		r.over(EndedError{}, ErrClosed)
+		return EndedError{}, nil
+	}
 	e := &r.ending
 	if !e.stored {
 		got, err := r.endRecord(ctx, end)

@@ -23,6 +23,7 @@ type Run struct {
 	tenant     string
 	chat       string
 	generation uint64
+	unwanted   bool // no pointer names it: it is to be removed instead of ended
 
 	ctx     context.Context // ends when the run is over: what writer and checkpoints run in
 	stop    context.CancelFunc

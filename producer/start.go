@@ -230,7 +230,7 @@ func (p *Producer) tell(id subjects.RunID, ended *EndedError) {
 	}
 }
 
-// discard removes a run that no pointer names. A nil run is none.
+// discard removes a run that no pointer names, now or later. A nil run is none.
 func (p *Producer) discard(r *Run) {
 	if r == nil {
 		return
@@ -238,7 +238,8 @@ func (p *Producer) discard(r *Run) {
 	ctx, cancel := context.WithTimeout(p.ctx, undoTimeout)
 	defer cancel()
 	if err := p.store.Discard(ctx, r.id); err != nil {
-		p.log.Warn("a run that was not needed could not be removed; it is ended", "run", r.id, "error", err)
+		p.log.Warn("a run that was not needed is not removed yet", "run", r.id, "error", err)
+		r.unwanted = true
 		p.abandon(r)
 		return
 	}

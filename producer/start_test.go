@@ -3,13 +3,18 @@ package producer_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rejoin/rejoin/internal/natsd"
+	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/subjects"
 )
@@ -229,6 +234,64 @@ func TestStartThatIsCancelledLeavesNoActiveRun(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// Starts are given up at any moment, and connections break under them: what remains active
+// is what somebody holds.
+func TestStartsThatFailLeaveNoActiveRun(t *testing.T) {
+	t.Parallel()
+	s := broker(t, natsd.Config{Listen: "127.0.0.1:0"})
+	px := newProxy(t, s)
+	nc, err := nats.Connect(px.url(), nats.MaxReconnects(-1), nats.ReconnectWait(time.Millisecond))
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	p := newProcessOn(t, nc, producer.Config{Logger: quiet(), Lease: time.Second})
+	sweeping, stop := context.WithCancel(within(t))
+	var janitor sync.WaitGroup
+	janitor.Go(func() {
+		runs.NewJanitor(p.store, runs.JanitorConfig{Interval: 50 * time.Millisecond}).Run(sweeping)
+	})
+	t.Cleanup(func() {
+		stop()
+		janitor.Wait()
+	})
+	held := map[subjects.RunID]bool{}
+	failed := 0
+	for i := range 100 {
+		ctx, cancel := context.WithTimeout(within(t), time.Duration(rand.IntN(i+1))*time.Millisecond)
+		if i%4 == 0 {
+			px.lose()
+		}
+		r, err := p.Start(ctx, producer.StartOptions{ChatID: "c"})
+		cancel()
+		if i%4 == 0 {
+			px.cut()
+		}
+		if err == nil {
+			held[r.ID()] = true
+		} else {
+			failed++
+		}
+	}
+	require.Positive(t, failed)
+	require.NotEmpty(t, held)
+	var left []string // what is active that should not be
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		left = nil
+		pointer, err := p.store.Pointer(within(t), "", "c")
+		require.NoError(t, err)
+		for _, id := range p.entries(t) {
+			e, err := p.store.Entry(within(t), id)
+			if err == nil && e.Active() && (!held[id] || id != pointer.RunID) {
+				last, err := p.store.Last(within(t), id)
+				left = append(left, fmt.Sprintf("%+v held %t pointer %+v last %+v %v", e, held[id], pointer, last, err))
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		require.True(t, time.Now().Before(deadline), left)
+	}
+}
+
 // A producer that only waits is told that its run was superseded in its own process.
 func TestSEND02ASilentRunOfTheSameProcessIsTold(t *testing.T) {
 	t.Parallel()
@@ -268,4 +331,17 @@ func TestSEND02TheOlderRunSeesThePointer(t *testing.T) {
 		require.Equal(t, subjects.ReasonSuperseded, logged.Reason)
 		require.Equal(t, next, logged.NextRunID)
 	}
+}
+
+// What a start that was given up had sent may arrive after it was undone.
+func TestTheEntryOfADiscardedRunCannotArriveLate(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, broker(t, natsd.Config{}), producer.Config{})
+	id := p.store.NewRunID()
+	require.NoError(t, p.store.Discard(within(t), id))
+	late := &runs.Entry{RunID: id, ChatID: "c", State: runs.StateRunning, Producer: p.LeaseID()}
+	require.ErrorIs(t, p.store.CreateEntry(within(t), late), runs.ErrConflict)
+	require.NoError(t, p.store.Discard(within(t), id))
+	_, err := p.store.Entry(within(t), id)
+	require.ErrorIs(t, err, producer.ErrNotFound)
 }
