@@ -215,3 +215,27 @@ func TestConnectionsStayUsable(t *testing.T) {
 		require.Equal(t, tc.status, resp.StatusCode, i)
 	}
 }
+
+func TestLargeEvents(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, broker(t), ingest.Config{})
+	path := n.start(t, "c")
+	sized := func(size int) string {
+		return `{"type":"CUSTOM","value":"` + strings.Repeat("x", size-len(`{"type":"CUSTOM","value":""}`)) + `"}`
+	}
+	a := n.post(t, path+"/events", event(1)+"\n"+sized(16<<20)+"\n"+event(3))
+	require.Equal(t, 200, a.status, a.body)
+	require.EqualValues(t, 3, a.seq("last_seq"))
+	for _, body := range []io.Reader{ // with a length, and without
+		strings.NewReader(event(4) + "\n" + sized(16<<20+1) + "\n" + event(5)),
+		io.MultiReader(strings.NewReader(event(5)+"\n"), strings.NewReader(sized(16<<20+1)), strings.NewReader("\n"+event(6))),
+	} {
+		a = n.postBody(t, path+"/events", body)
+		a.isProblem(t, http.StatusRequestEntityTooLarge, "too_large")
+		require.EqualValues(t, 2, a.seq("line"))
+		require.Contains(t, a.body["detail"], "16777216")
+	}
+	a = n.post(t, path+"/events", event(6))
+	require.Equal(t, 200, a.status, a.body)
+	require.EqualValues(t, 6, a.seq("last_seq"), "nothing of what was too large is stored")
+}
