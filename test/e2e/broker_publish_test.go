@@ -16,6 +16,7 @@ import (
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/subjects"
 	"github.com/rejoin/rejoin/test/harness"
+	"github.com/rejoin/rejoin/test/proxy"
 )
 
 // pending is how much a run may hold that the broker has not acknowledged.
@@ -57,7 +58,14 @@ func TestBRK03_PublishingWhileTheBrokerComesAndGoes(t *testing.T) {
 			}()
 			for range restarts {
 				<-due
+				// What is under way now is stored, and its ack lost: the worst moment.
+				release := link.Proxy.Hold(proxy.Down)
+				harness.Eventually(t, "a record is stored and not acknowledged", func() bool {
+					last, err := relay.Store.Last(ctx, run.ID())
+					return err == nil && last.Last > run.StoredSeq()
+				})
 				restart()
+				release()
 			}
 			require.NoError(t, <-published)
 			finish(t, run, true)
