@@ -24,9 +24,10 @@ const patience = 2 * time.Minute
 
 // fabric is a broker of one test, with a store and a hub on it.
 type fabric struct {
-	t     testing.TB
-	store *runs.Store
-	hub   *consumer.Hub
+	t      testing.TB
+	server *natsd.Server
+	store  *runs.Store
+	hub    *consumer.Hub
 }
 
 func newFabric(t testing.TB, cfg consumer.HubConfig) *fabric {
@@ -49,7 +50,7 @@ func newFabricOn(t testing.TB, broker natsd.Config, partitions int, cfg consumer
 	cfg.Store = store
 	hub := consumer.NewHub(cfg)
 	t.Cleanup(hub.Close)
-	return &fabric{t: t, store: store, hub: hub}
+	return &fabric{t: t, server: server, store: store, hub: hub}
 }
 
 // run writes a run by hand: record by record, without package producer.

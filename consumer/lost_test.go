@@ -125,6 +125,55 @@ func TestSegmentsOutliveTheLog(t *testing.T) {
 	require.Equal(t, &end, snap.End)
 }
 
+// A log whose whole stream is deleted while a reader is behind ends the reader, also when
+// the end was heard and nobody asks any more.
+func TestDeletedStreamEndsItsReaders(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, consumer.HubConfig{})
+	r := f.start("c", 1)
+	for range 900 { // more than the tail and a page hold
+		r.publish(1)
+	}
+	reader := r.open(r.cursor(0))
+	o := &observer{t: t}
+	o.until(reader, 1)
+	r.finish(subjects.End{Reason: subjects.ReasonStopped})
+	last := &observer{t: t, seq: 900}
+	last.toEnd(r.open(r.cursor(900))) // the tail knows
+	js, err := jetstream.New(f.store.Conn())
+	require.NoError(t, err)
+	require.NoError(t, js.DeleteStream(t.Context(), subjects.RunsStream(0)))
+	o.toEnd(reader)
+	require.Equal(t, r.text(o.seq), o.text)
+	require.Equal(t, subjects.ReasonStopped, o.end.End.Reason)
+}
+
+// Segments that hold less than an observer has take nothing away from it.
+func TestLostLogTakesNothingAway(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, consumer.HubConfig{Silence: 50 * time.Millisecond})
+	r := f.start("c", 1)
+	r.publish(150)
+	r.checkpoint()
+	r.publish(5)
+	reader := r.open(consumer.ReadOptions{})
+	o := &observer{t: t}
+	o.until(reader, 155)
+	o.poll(reader)
+	f.deafen()
+	changed := reader.Changed()
+	r.publish(2)
+	r.publish(3)
+	<-changed // it is known that there is more
+	f.empty()
+	_, err := f.store.EndRun(t.Context(), r.entry.RunID, subjects.End{Reason: subjects.ReasonError})
+	require.NoError(t, err)
+	o.toEnd(reader)
+	require.Equal(t, 1, o.snapshots)
+	require.GreaterOrEqual(t, o.seq, uint64(155))
+	require.Equal(t, r.text(o.seq), o.text)
+}
+
 // A hub that is closed under its readers wakes them.
 func TestHubClosedUnderItsReaders(t *testing.T) {
 	t.Parallel()
