@@ -2,6 +2,7 @@ package consumer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -229,7 +230,7 @@ func (o *observer) toEnd(r *consumer.Reader) {
 	defer cancel()
 	for {
 		f, err := r.Next(ctx)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			require.NotNil(o.t, o.end)
 			return
 		}

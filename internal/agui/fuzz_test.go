@@ -40,7 +40,7 @@ func agrees(t require.TestingT, raw []byte) {
 	require.Equal(t, err, err2)
 	require.Equal(t, raw, tight, "the input is not written to")
 
-	kind, typ := oracle(raw)
+	typ, kind := oracle(raw)
 	if kind != nil {
 		require.Error(t, err)
 		require.ErrorIs(t, err, agui.ErrInvalid)
@@ -74,15 +74,15 @@ func agrees(t require.TestingT, raw []byte) {
 var errUnsure = errors.New("refused, for one of several reasons")
 
 // oracle says by encoding/json whether raw is an event and of which type.
-func oracle(raw []byte) (kind error, typ string) {
+func oracle(raw []byte) (typ string, kind error) {
 	if !utf8.Valid(raw) {
-		return errUnsure, "" // unless the grammar was violated before
+		return "", errUnsure // unless the grammar was violated before
 	}
 	if !json.Valid(raw) {
-		return errUnsure, "" // it may have been too deep, or no object, before that
+		return "", errUnsure // it may have been too deep, or no object, before that
 	}
 	if bytes.TrimLeft(raw, " \t\r\n")[0] != '{' {
-		return agui.ErrNotObject, ""
+		return "", agui.ErrNotObject
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	depth, deepest := 0, 0
@@ -105,21 +105,21 @@ func oracle(raw []byte) (kind error, typ string) {
 			types++
 			typ = ""
 			if json.Unmarshal([]byte(m.value), &typ) != nil || typ == "" {
-				return errUnsure, ""
+				return "", errUnsure
 			}
 		}
 	}
 	switch {
 	case deepest > agui.MaxDepth && types != 1:
-		return errUnsure, ""
+		return "", errUnsure
 	case deepest > agui.MaxDepth:
-		return agui.ErrDepth, ""
+		return "", agui.ErrDepth
 	case types == 0:
-		return agui.ErrNoType, ""
+		return "", agui.ErrNoType
 	case types > 1:
-		return agui.ErrDuplicateType, ""
+		return "", agui.ErrDuplicateType
 	}
-	return nil, typ
+	return typ, nil
 }
 
 // FuzzFold holds the fold of any lines against the plainly written rule, and

@@ -177,7 +177,7 @@ func TestScanAgreesOnEveryShortValue(t *testing.T) {
 			value[i] = alphabet[c]
 		}
 		for _, raw := range []string{`{"type":"X","v":` + string(value) + `}`, `{"type":"X"` + string(value), `{"type":"X","v":"` + string(value) + `"}`} {
-			if kind, _ := oracle([]byte(raw)); (kind == nil) != (agui.Scan([]byte(raw), &e) == nil) {
+			if _, kind := oracle([]byte(raw)); (kind == nil) != (agui.Scan([]byte(raw), &e) == nil) {
 				t.Fatalf("%s: %v", raw, kind)
 			}
 		}

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -107,7 +108,7 @@ func stayLegacy(c *harness.Conn, stay uint64) error {
 	var said strings.Builder
 	for range stay {
 		m, err := c.Message()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
