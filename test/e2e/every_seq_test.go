@@ -13,7 +13,7 @@ import (
 )
 
 // turn is an agent's turn: reasoning, a text, a tool call between whose arguments the
-// text goes on, its result, and a second text.
+// text goes on and then another call's come, its result, and a second text.
 func turn(chat string) []string {
 	return []string{
 		fmt.Sprintf(`{"type":"RUN_STARTED","threadId":%q,"runId":"agent"}`, chat),
@@ -33,9 +33,14 @@ func turn(chat string) []string {
 		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":" it up"}`,
 		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"."}`,
 		`{"type":"TEXT_MESSAGE_END","messageId":"m1"}`,
-		`{"type":"TOOL_CALL_ARGS","toolCallId":"t1","delta":"f6ln\"}"}`,
+		`{"type":"TOOL_CALL_START","toolCallId":"t2","toolCallName":"time"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"t1","delta":"f6l"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"t2","delta":"{"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"t1","delta":"n\"}"}`,
 		`{"type":"TOOL_CALL_ARGS","toolCallId":"t1","delta":""}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"t2","delta":"}"}`,
 		`{"type":"TOOL_CALL_END","toolCallId":"t1"}`,
+		`{"type":"TOOL_CALL_END","toolCallId":"t2"}`,
 		`{"type":"TOOL_CALL_RESULT","messageId":"x1","toolCallId":"t1","content":"rain"}`,
 		`{"type":"TEXT_MESSAGE_START","messageId":"m2","role":"assistant"}`,
 		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m2","delta":"It "}`,
