@@ -3,12 +3,14 @@ package e2e_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/test/harness"
 	"github.com/rejoin/rejoin/test/proxy"
 )
@@ -54,37 +56,68 @@ func TestObserversAreIndependent(t *testing.T) {
 // replayed gets a snapshot on the same open stream, and goes on from there.
 func TestAnObserverFallsOutOfTheWindow(t *testing.T) {
 	t.Parallel()
+	fell := fallOut(t, harness.Live("c"))
+	h := &held{}
+	h.until(t, fell.conn, uint64(len(fell.events)))
+	require.Greater(t, h.snapshots, 1)
+	require.True(t, slices.Equal(fell.events, h.events))
+	require.Positive(t, fell.relay.Number("rejoin_gaps_total"))
+	finish(t, fell.run, false)
+	h.toEnd(t, fell.conn)
+}
+
+// A stock client cannot be told to forget what it has: for it that is an error, and
+// never a clean close.
+func TestAStockClientFallsOutOfTheWindow(t *testing.T) {
+	t.Parallel()
+	fell := fallOut(t, `{"chat_id":"c"}`)
+	got := legacyEvents(t, fell.conn)
+	last := len(got) - 1
+	require.Equal(t, fell.events[:last], got[:last])
+	require.Contains(t, got[last], `"type":"RUN_ERROR"`)
+	require.Contains(t, got[last], `"code":"stream_gap"`)
+}
+
+// fallen is an open stream that is about to find itself behind the window.
+type fallen struct {
+	conn   *harness.Conn
+	run    *producer.Run
+	relay  *harness.Relay
+	events []string // all that were published
+}
+
+// fallOut opens a stream, has it read its first events, and keeps the rest from it until
+// its relay is stuck and the run far beyond what it replays.
+func fallOut(t *testing.T, body string) *fallen {
+	t.Helper()
+	const window = 100
 	f := harness.New(t, harness.Config{})
-	r := f.Relay(harness.RelayConfig{
-		Hub: consumer.HubConfig{GapThreshold: 100},
-	})
+	r := f.Relay(harness.RelayConfig{Hub: consumer.HubConfig{GapThreshold: window}})
 	front, url := f.Front(r)
-	run := f.Start(f.Producer(f.Connect()), "c")
-	var events []string
+	fell := &fallen{relay: r, run: f.Start(f.Producer(f.Connect()), "c")}
 	more := func(n int) {
 		var fresh []string
 		for range n {
-			fresh = append(fresh, fmt.Sprintf(`{"type":"CUSTOM","name":"n%d","value":%q}`, len(events)+len(fresh), strings.Repeat("x", 16<<10)))
+			fresh = append(fresh, fmt.Sprintf(`{"type":"CUSTOM","name":"n%d","value":%q}`, len(fell.events)+len(fresh), strings.Repeat("x", 16<<10)))
 		}
-		events = append(events, fresh...)
-		publish(t, run, fresh...)
+		fell.events = append(fell.events, fresh...)
+		publish(t, fell.run, fresh...)
 	}
-	more(10)
-	h, c := &held{}, watch(t, url, harness.Live("c"))
-	h.until(t, c, 10)
+	fell.conn = watch(t, url, body)
+	harness.Eventually(t, "the snapshot is out", func() bool { return r.Number("rejoin_frames_total", "STREAM_SNAPSHOT") == 1 })
+	_, err := fell.conn.Peek(len(":\n\n"))
+	require.NoError(t, err)
 	release := front.Hold(proxy.Down)
-	stuck := func() bool { return r.Number("rejoin_frames_total", "STREAM_EVENT") < float64(len(events)-10-200) }
-	for !stuck() { // as much as the sockets in between take, and then the window twice over
-		more(100)
+	// The sockets in between take some; then nothing goes out however much is published.
+	for sent, stuck := -1.0, 0; stuck < 4; {
+		more(window / 2)
+		now := r.Number("rejoin_frames_total", "STREAM_EVENT")
+		if stuck++; now != sent {
+			sent, stuck = now, 0
+		}
 	}
-	more(100)
 	release()
-	h.until(t, c, uint64(len(events)))
-	require.Greater(t, h.snapshots, 1)
-	require.Equal(t, events, h.events)
-	require.Positive(t, r.Number("rejoin_gaps_total"))
-	finish(t, run, false)
-	h.toEnd(t, c)
+	return fell
 }
 
 // UNI-02: characters of three and four bytes, cut anywhere between a relay and a client

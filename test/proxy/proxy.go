@@ -30,6 +30,9 @@ type Proxy struct {
 	taken  int              // connections let through so far
 }
 
+// held is about how much of what the target sends is taken from it while Down is held.
+const held = 256 << 10
+
 // link is one connection through the proxy. Guarded by mu.
 type link struct {
 	silent bool
@@ -162,6 +165,9 @@ func (p *Proxy) serve(near net.Conn) {
 		return
 	}
 	defer far.Close()
+	if tcp, ok := far.(*net.TCPConn); ok {
+		_ = tcp.SetReadBuffer(held) // or megabytes would pass before a Hold is felt
+	}
 	l := p.add(near, far)
 	if l == nil {
 		return
