@@ -25,6 +25,9 @@ func large(i uint64) []byte {
 	return fmt.Appendf(nil, `{"type":"CUSTOM","name":"large","value":"%d%s"}`, i, strings.Repeat("x", 100<<10))
 }
 
+// busy is how long an observer that does read may take on a busy machine.
+const busy = 10 * time.Second
+
 // publishLarge publishes n large events and waits until they are stored.
 func publishLarge(ctx context.Context, t *testing.T, run *producer.Run, n int) {
 	t.Helper()
@@ -42,7 +45,7 @@ func TestSLOW02_ObserversBehindADeadNetworkAreCutOff(t *testing.T) {
 	t.Parallel()
 	ctx := bounded(t)
 	f := harness.New(t, harness.Config{})
-	r := f.Relay(harness.RelayConfig{Relay: relay.Config{WriteTimeout: 2 * time.Second}})
+	r := f.Relay(harness.RelayConfig{Relay: relay.Config{WriteTimeout: busy}})
 	dead, err := proxy.Start(strings.TrimPrefix(r.URL, "http://"))
 	require.NoError(t, err)
 	t.Cleanup(dead.Close)
@@ -74,7 +77,7 @@ func TestSLOW02_AStalledStreamStarvesNoneOfFifty(t *testing.T) {
 	t.Parallel()
 	ctx := bounded(t)
 	f := harness.New(t, harness.Config{})
-	r := f.Relay(harness.RelayConfig{Relay: relay.Config{WriteTimeout: 2 * time.Second}})
+	r := f.Relay(harness.RelayConfig{Relay: relay.Config{WriteTimeout: busy}})
 	run := f.Start(f.Producer(f.Connect()), "chat")
 	publishLarge(ctx, t, run, 1)
 
@@ -98,7 +101,7 @@ func TestSLOW02_AStalledStreamStarvesNoneOfFifty(t *testing.T) {
 		return resp.Body
 	}
 	open() // and never read
-	const events, readers = 25, 49
+	const events, readers = 12, 49
 	var reading sync.WaitGroup
 	for i := range readers {
 		body := open()
