@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rejoin/rejoin/consumer"
@@ -84,7 +85,7 @@ func TestHANG01_FindWaitsForARun(t *testing.T) {
 			found := make(chan *runs.Entry, 1)
 			subs := f.store.Conn().NumSubscriptions()
 			go func() {
-				e, err := f.find(consumer.FindRequest{ChatID: "c", Wait: patience})
+				e, err := f.find(consumer.FindRequest{ChatID: "c", Wait: time.Hour})
 				if err != nil {
 					t.Error(err)
 				}
@@ -92,9 +93,44 @@ func TestHANG01_FindWaitsForARun(t *testing.T) {
 			}()
 			require.Eventually(t, func() bool { return f.store.Conn().NumSubscriptions() > subs }, patience, time.Millisecond)
 			next := f.start("c", 2)
-			require.Equal(t, next.entry.RunID, (<-found).RunID)
+			select {
+			case e := <-found:
+				require.Equal(t, next.entry.RunID, e.RunID)
+			case <-time.After(patience):
+				t.Fatal("not found")
+			}
 			require.Equal(t, subs, f.store.Conn().NumSubscriptions())
 		})
+	}
+}
+
+// What appears before the deadline is found also when nothing tells of it before.
+func TestHANG01_FindLooksOnceMoreAtTheDeadline(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, consumer.HubConfig{})
+	f.deafenPointers()
+	asked := make(chan struct{}, 100)
+	nc, err := f.server.Connect()
+	require.NoError(t, err)
+	defer nc.Close()
+	_, err = nc.Subscribe("$JS.API.STREAM.MSG.GET."+subjects.BucketStream, func(*nats.Msg) { asked <- struct{}{} })
+	require.NoError(t, err)
+	require.NoError(t, nc.Flush())
+
+	const wait = 1300 * time.Millisecond
+	began := time.Now()
+	found := make(chan error, 1)
+	go func() {
+		_, err := f.find(consumer.FindRequest{ChatID: "c", Wait: wait})
+		found <- err
+	}()
+	for range 4 { // the fifth time would be later than the deadline
+		<-asked
+	}
+	f.start("c", 1)
+	inTime := time.Since(began) < wait
+	if err := <-found; inTime {
+		require.NoError(t, err)
 	}
 }
 

@@ -46,6 +46,26 @@ func TestSegmentThatEndsWithinARecord(t *testing.T) {
 	require.Equal(t, r.text(r.seq), o.text)
 }
 
+// Segments with a seq between them that none holds make no snapshot.
+func TestSegmentsThatDoNotTile(t *testing.T) {
+	t.Parallel()
+	for name, from := range map[string]uint64{"gap": 6, "overlap": 4} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFabric(t, consumer.HubConfig{})
+			r := f.start("c", 1)
+			r.publish(10)
+			for n, seg := range []subjects.Segment{{From: 1, To: 4}, {From: from, To: 9}} {
+				body := strings.Join(r.all[seg.From-1:seg.To], "\n")
+				seg.StreamSeq, seg.Writer = r.prev, "w"
+				require.NoError(t, f.store.CreateSegment(t.Context(), r.entry.RunID, n, seg, []byte(body)))
+			}
+			_, err := f.hub.Snapshot(t.Context(), r.entry)
+			require.ErrorIs(t, err, consumer.ErrBrokerUnavailable)
+		})
+	}
+}
+
 func TestSnapshotOfARunWithoutEvents(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, consumer.HubConfig{})
