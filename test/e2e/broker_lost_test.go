@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
@@ -21,10 +22,13 @@ func TestBRK01_ALostLogEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(context.Context, *testing.T, jetstream.JetStream){
 		"emptied": emptyLogs,
-		"deleted": func(ctx context.Context, t *testing.T, js jetstream.JetStream) {
-			for p := range 2 {
-				require.NoError(t, js.DeleteStream(ctx, subjects.RunsStream(p)))
-			}
+		"deleted": deleteLogs,
+		// Whoever publishes to a stream that is gone is told so by the lack of anybody who
+		// listens; this takes that away.
+		"deleted while somebody listens": func(ctx context.Context, t *testing.T, js jetstream.JetStream) {
+			_, err := js.Conn().Subscribe("rejoin.run.>", func(*nats.Msg) {})
+			require.NoError(t, err)
+			deleteLogs(ctx, t, js)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,6 +95,13 @@ func emptyLogs(ctx context.Context, t *testing.T, js jetstream.JetStream) {
 		s, err := js.Stream(ctx, subjects.RunsStream(p))
 		require.NoError(t, err)
 		require.NoError(t, s.Purge(ctx))
+	}
+}
+
+func deleteLogs(ctx context.Context, t *testing.T, js jetstream.JetStream) {
+	t.Helper()
+	for p := range 2 {
+		require.NoError(t, js.DeleteStream(ctx, subjects.RunsStream(p)))
 	}
 }
 
