@@ -1,6 +1,10 @@
 // Package producer writes runs. It owns the way of an event from the caller's
 // hands into a run's log, the segments that are made of it, and the run's end.
 //
+// A program calls Connect once, then for each answer Start, Publish for every event,
+// and Finish; see the example. Events are AG-UI JSON, passed through as they are.
+//
+//	connect.go     the way in for a program with a NATS connection
 //	producer.go    one process's producer: its lease, the runs it writes, closing
 //	config.go      Config and Metrics
 //	errors.go      the errors, sentinels and typed ones

@@ -20,6 +20,8 @@ var (
 	ErrLogLost = runs.ErrLogLost
 	// ErrNotFound: there is no such run.
 	ErrNotFound = runs.ErrNotFound
+	// ErrNotProvisioned: the fabric's streams do not exist; start a relay first.
+	ErrNotProvisioned = runs.ErrNotProvisioned
 
 	// ErrClosed: the run was finished, released or closed by this process, or its
 	// Producer was.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/internal/runs"
@@ -21,11 +22,13 @@ type Producer struct {
 	log   *slog.Logger
 	lease *runs.Lease
 
-	ctx   context.Context // ends when Close has ended what it could
-	stop  context.CancelFunc
-	wg    sync.WaitGroup // every goroutine but saves
-	saves sync.WaitGroup
-	tick  chan struct{} // the lease was renewed
+	ctx    context.Context // ends when Close has ended what it could
+	stop   context.CancelFunc
+	wg     sync.WaitGroup // every goroutine but saves
+	saves  sync.WaitGroup
+	saving atomic.Int32  // saves that have not returned
+	own    *runs.Store   // opened by Connect, closed by Close
+	tick   chan struct{} // the lease was renewed
 
 	mu      sync.Mutex
 	closed  bool // nothing begins any more
@@ -90,7 +93,12 @@ func (p *Producer) Close(ctx context.Context) error {
 	select {
 	case <-saved:
 	case <-ctx.Done():
-		errs[len(open)] = ErrSaveRunning
+		if p.saving.Load() > 0 {
+			errs[len(open)] = ErrSaveRunning
+		}
+	}
+	if p.own != nil {
+		p.own.Close()
 	}
 	return errors.Join(errs...)
 }

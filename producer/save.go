@@ -25,7 +25,12 @@ func (p *Producer) save(ctx context.Context, limit time.Duration, f func(context
 	defer cancel()
 	from := time.Now()
 	verdict := make(chan error, 1)
-	if !p.spawn(&p.saves, func() { verdict <- p.call(ctx, f) }) {
+	p.saving.Add(1)
+	if !p.spawn(&p.saves, func() {
+		defer p.saving.Add(-1)
+		verdict <- p.call(ctx, f)
+	}) {
+		p.saving.Add(-1)
 		return ErrClosed
 	}
 	var err error

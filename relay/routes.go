@@ -25,8 +25,10 @@ func (s *Server) routes() http.Handler {
 	r.Get("/chat/live", s.handle(s.liveGet))
 	r.Get("/runs/{run_id}", s.handle(s.run))
 	r.Get("/runs/{run_id}/snapshot", s.handle(s.snapshot))
-	r.Get("/livez", s.handle(s.livez))
-	r.Get("/readyz", s.handle(s.readyz))
+	for _, m := range []string{http.MethodGet, http.MethodHead} { // some probes ask for the header only
+		r.Method(m, "/livez", s.handle(s.livez))
+		r.Method(m, "/readyz", s.handle(s.readyz))
+	}
 	r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{Timeout: writeTimeout}))
 
 	if p := s.cfg.Producer; p != nil {
@@ -77,7 +79,7 @@ func answer(w http.ResponseWriter, p *problem.Error) {
 func (s *Server) wrongMethod(routes chi.Routes) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var allow []string
-		for _, m := range []string{http.MethodGet, http.MethodPost} {
+		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
 			if routes.Match(chi.NewRouteContext(), m, r.URL.Path) {
 				allow = append(allow, m)
 			}
