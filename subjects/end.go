@@ -9,7 +9,7 @@ import (
 // Reason says why a run ended.
 type Reason string
 
-// The reasons of PROTOCOL; no others exist.
+// The reasons of protocol 1; no others exist.
 const (
 	ReasonDone       Reason = "done"
 	ReasonError      Reason = "error"
