@@ -1,5 +1,5 @@
 // Package ingest lets a producer in any language write runs over HTTP: the requests of
-// the protocol's section 3, on top of package producer.
+// protocol 1 (relay/PROTOCOL.md, "Producing"), on top of package producer.
 //
 //	handler.go    New, the routes, bodies that stay open
 //	config.go     Config and Metrics
