@@ -31,7 +31,7 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
 
 .PHONY: dev
-dev: build ## Build and run everything on this machine: broker, relay, worker, demo
+dev: build ## Build and run everything on this machine: broker, relay, janitor, demo
 	bin/rejoin dev
 
 .PHONY: build
