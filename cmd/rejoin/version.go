@@ -17,8 +17,11 @@ var versionCommand = command{
 	flags: func(*config.Set) action {
 		return func(_ context.Context, std stdio) error {
 			v := app.ReadVersion(version)
-			fmt.Fprintf(std.out, "rejoin       %s\ncommit       %s\ngo           %s\nnats.go      %s\nnats-server  %s\n",
-				v.Version, v.Commit, v.Go, v.NATSClient, v.NATSServer)
+			fmt.Fprintf(std.out, "rejoin       %s\n", v.Version)
+			if v.Commit != "unknown" {
+				fmt.Fprintf(std.out, "commit       %s\n", v.Commit)
+			}
+			fmt.Fprintf(std.out, "go           %s\nnats.go      %s\nnats-server  %s\n", v.Go, v.NATSClient, v.NATSServer)
 			return nil
 		}
 	},

@@ -80,7 +80,7 @@ func (s *Set) Parse(args []string, lookup func(string) (string, bool)) error {
 		return s.explain(err)
 	}
 	if rest := s.fs.Args(); len(rest) > 0 {
-		return s.wrong("there is an argument %.60q that belongs to no flag; allowed are flags only: %s", rest[0], s.names())
+		return s.wrong("there is an argument %.60q that belongs to no flag; %s", rest[0], s.takes("allowed are flags only: "))
 	}
 	for _, e := range s.flags {
 		value, ok := lookup(Env(e.name))
@@ -111,15 +111,19 @@ func (s *Set) explain(err error) error {
 		}
 	}
 	text := strings.TrimPrefix(err.Error(), "flag provided but not defined: -")
-	return s.wrong("there is no flag %.60q; allowed are %s", "--"+strings.TrimLeft(text, "-"), s.names())
+	return s.wrong("there is no flag %.60q; %s", "--"+strings.TrimLeft(text, "-"), s.takes("allowed are "))
 }
 
-func (s *Set) names() string {
+// takes names the flags there are, after an introduction.
+func (s *Set) takes(intro string) string {
+	if len(s.flags) == 0 {
+		return s.fs.Name() + " takes none"
+	}
 	names := make([]string, len(s.flags))
 	for i, e := range s.flags {
 		names[i] = "--" + e.name
 	}
-	return strings.Join(names, " ")
+	return intro + strings.Join(names, " ")
 }
 
 func (s *Set) wrong(format string, args ...any) error {

@@ -134,6 +134,24 @@ func TestWhatIsWrongAndWhatIsAllowedIsSaid(t *testing.T) {
 	}
 }
 
+func TestWholeSecondsAreWhole(t *testing.T) {
+	t.Parallel()
+	lease := 15 * time.Second
+	s := config.NewSet("rejoin dev")
+	s.Add(config.Seconds(&lease, time.Second, time.Hour), "lease", "How long.")
+	require.NoError(t, s.Parse([]string{"--lease", "1m30s"}, env()))
+	require.Equal(t, 90*time.Second, lease)
+	require.ErrorContains(t, s.Parse([]string{"--lease", "1500ms"}, env()), "from 1s to 1h, in whole seconds, such as 15s")
+}
+
+func TestACommandWithoutFlagsSaysSo(t *testing.T) {
+	t.Parallel()
+	for _, arg := range []string{"--foo", "foo"} {
+		err := config.NewSet("rejoin version").Parse([]string{arg}, env())
+		require.ErrorContains(t, err, "; rejoin version takes none")
+	}
+}
+
 // What was typed comes back escaped and cut, so that it cannot act on a terminal.
 func TestABadValueIsShownHarmless(t *testing.T) {
 	t.Parallel()

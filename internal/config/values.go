@@ -55,14 +55,23 @@ func OneOf(p *string, words ...string) Value {
 type duration struct {
 	p         *time.Duration
 	from, max time.Duration
+	unit      time.Duration // what it is a multiple of
+	such      string        // examples and more, to follow the bounds
 }
 
 // Duration is a time from min to max, written like 500ms, 15s or 1h30m.
-func Duration(p *time.Duration, from, most time.Duration) Value { return &duration{p, from, most} }
+func Duration(p *time.Duration, from, most time.Duration) Value {
+	return &duration{p, from, most, 1, "such as 1500ms, 15s or 1h30m"}
+}
+
+// Seconds is a Duration of whole seconds.
+func Seconds(p *time.Duration, from, most time.Duration) Value {
+	return &duration{p, from, most, time.Second, "in whole seconds, such as 15s or 1m30s"}
+}
 
 func (v *duration) Set(s string) error {
 	d, err := time.ParseDuration(s)
-	if err != nil || d < v.from || d > v.max {
+	if err != nil || d < v.from || d > v.max || d%v.unit != 0 {
 		return &badValue{s}
 	}
 	*v.p = d
@@ -70,7 +79,7 @@ func (v *duration) Set(s string) error {
 }
 func (v *duration) String() string { return short(*v.p) }
 func (v *duration) Allowed() string {
-	return fmt.Sprintf("a time from %s to %s, such as 1500ms, 15s or 1h30m", short(v.from), short(v.max))
+	return fmt.Sprintf("a time from %s to %s, %s", short(v.from), short(v.max), v.such)
 }
 func (v *duration) Kind() string { return "TIME" }
 
