@@ -4,6 +4,7 @@
 //	command.go   what a command is, and how its error becomes an exit code
 //	signals.go   the first signal stops, the second hurries
 //	flags.go     flags that several commands share
+//	url.go       where the relay is, for publish and tail
 //	dev.go       rejoin dev: everything on this machine
 //	relay.go     rejoin relay
 //	janitor.go   rejoin janitor

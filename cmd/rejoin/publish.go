@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ Ctrl-C: what was read is stored, and the run ended as stopped.`,
 	flags: func(s *config.Set) action {
 		o := publishOptions{active: "supersede", reason: string(subjects.ReasonDone), maxEvent: subjects.MaxEventBytes, patience: time.Minute}
 		log := urlFlag(s, &o.url)
-		s.Add(chatName(&o.chat), "chat", "The chat in which a run is started.")
+		s.Add(chatName(&o.chat), "chat", "The chat in which a run is started. With --run it may be left out; a run of another chat is refused.")
 		s.Add(runName(&o.run), "run", "Go on with this run instead of starting one.")
 		s.Add(config.Number(&o.firstSeq, 0, subjects.MaxSeq), "first-seq",
 			"With --run: the seq of the first line. Lines that are stored already are passed over, so that a whole file\ncan be published again. 0 means that the lines follow what the run has.")
@@ -69,7 +70,11 @@ Ctrl-C: what was read is stored, and the run ended as stopped.`,
 			if err != nil {
 				return err
 			}
-			return publish(ctx, &api{base: o.url, log: logger, patience: o.patience}, o, std)
+			err = publish(ctx, &api{base: o.url, log: logger, patience: o.patience}, o, std)
+			if hint := nobodyThere(err, o.url); hint != "" {
+				err = fmt.Errorf("%w%s", err, hint)
+			}
+			return err
 		}
 	},
 }
@@ -80,7 +85,7 @@ const stopTime = 5 * time.Second
 // publish starts the run or goes on with it, feeds it and ends it.
 func publish(ctx context.Context, a *api, o publishOptions, std stdio) error {
 	defer a.close()
-	run, next, err := begin(ctx, a, o)
+	run, last, err := begin(ctx, a, o)
 	switch {
 	case ctx.Err() != nil:
 		return &exitError{exitInterrupted, "interrupted"}
@@ -90,7 +95,10 @@ func publish(ctx context.Context, a *api, o publishOptions, std stdio) error {
 	fmt.Fprintln(std.out, run)
 	in := readLines(std.in, o.maxEvent)
 	defer in.stop()
-	f := &feed{api: a, run: run, next: next, in: in}
+	f := &feed{api: a, run: run, next: last + 1, in: in}
+	if o.firstSeq > 0 {
+		f.next = o.firstSeq
+	}
 
 	from := time.Now()
 	// Interrupted, it still stores what it has read, for a while.
@@ -107,30 +115,55 @@ func publish(ctx context.Context, a *api, o publishOptions, std stdio) error {
 	case ctx.Err() != nil:
 		end = endRequest{Reason: string(subjects.ReasonStopped)}
 	}
-	said := "left open"
-	if !o.noEnd && !final(fed) {
-		said, err = conclude(storing, a, run, end)
-		fed = errors.Join(fed, err)
+	state := "" // nothing is known of a run that somebody else ended or took
+	if !final(fed) {
+		said := "left open"
+		if !o.noEnd {
+			said, err = conclude(storing, a, run, end)
+			fed = both(fed, err)
+		}
+		state = fmt.Sprintf("; the run is at seq %d; %s", max(last, f.next-1), said)
 	}
-	fmt.Fprintf(std.err, "published %d lines in %v; the run is at seq %d; %s\n",
-		f.stored, time.Since(from).Round(time.Millisecond), f.next-1, said)
+	fmt.Fprintf(std.err, "published %s in %v%s\n", counted(f.stored, "line"), time.Since(from).Round(time.Millisecond), state)
 	if fed == nil && ctx.Err() != nil {
 		return &exitError{exitInterrupted, "interrupted"}
 	}
 	return fed
 }
 
-// begin gives the run to feed and the seq of its next event.
-func begin(ctx context.Context, a *api, o publishOptions) (run string, next uint64, err error) {
+// begin gives the run to feed and the seq of its last event.
+func begin(ctx context.Context, a *api, o publishOptions) (run string, last uint64, err error) {
 	if o.run == "" {
 		run, err = a.start(ctx, o)
-		return run, 1, err
+		return run, 0, err
 	}
-	if o.firstSeq > 0 {
-		return o.run, o.firstSeq, nil
+	if o.chat != "" {
+		chat, err := a.chatOf(ctx, o.run)
+		switch {
+		case err != nil:
+			return "", 0, err
+		case chat != o.chat:
+			return "", 0, &exitError{exitUsage, fmt.Sprintf(
+				"--chat is %q, but the run %s is in the chat %q; with --run, --chat may be left out", o.chat, o.run, chat)}
+		}
 	}
-	last, err := a.lastSeq(ctx, o.run)
-	return o.run, last + 1, err
+	last, err = a.lastSeq(ctx, o.run)
+	return o.run, last, err
+}
+
+// both is errors.Join on one line.
+func both(a, b error) error {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return fmt.Errorf("%w; %w", a, b)
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 // conclude ends the run and says how that went.

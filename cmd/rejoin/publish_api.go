@@ -15,8 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/rejoin/rejoin/consumer"
 )
 
 // api sends a producer's requests to a relay.
@@ -88,7 +86,11 @@ func temporary(err error) bool {
 
 // post sends one request and reads its answer into out.
 func (a *api) post(ctx context.Context, path string, header http.Header, body io.Reader, out any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(a.base, "/")+path, body)
+	return a.send(ctx, http.MethodPost, path, header, body, out)
+}
+
+func (a *api) send(ctx context.Context, method, path string, header http.Header, body io.Reader, out any) error {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(a.base, "/")+path, body)
 	if err != nil {
 		return err
 	}
@@ -125,17 +127,24 @@ func readProblem(resp *http.Response, data []byte) error {
 	return p
 }
 
-// call is post for a small request that may be repeated: until it is answered, or
-// nothing but failures came for as long as patience lasts.
+// call is post for a small request that may be repeated.
 func (a *api) call(ctx context.Context, path string, request, out any) error {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return err
 	}
+	return a.repeat(ctx, func(ctx context.Context) error {
+		return a.post(ctx, path, http.Header{"Content-Type": {"application/json"}}, bytes.NewReader(body), out)
+	})
+}
+
+// repeat sends a request until it is answered, or nothing but failures came for as
+// long as patience lasts.
+func (a *api) repeat(ctx context.Context, send func(context.Context) error) error {
 	t := a.tries()
 	for {
 		one, cancel := context.WithTimeout(ctx, answerTime)
-		err := a.post(one, path, http.Header{"Content-Type": {"application/json"}}, bytes.NewReader(body), out)
+		err := send(one)
 		cancel()
 		if err == nil || !t.again(ctx, err) {
 			return err
@@ -171,20 +180,28 @@ type stored struct {
 	LastSeq  uint64 `json:"last_seq"`
 }
 
-func eventsPath(run string) string { return "/runs/" + url.PathEscape(run) + "/events" }
+func runPath(run string) string { return "/runs/" + url.PathEscape(run) }
+
+func eventsPath(run string) string { return runPath(run) + "/events" }
 
 // lastSeq asks for the seq of the run's last event, by publishing none.
 func (a *api) lastSeq(ctx context.Context, run string) (uint64, error) {
 	var got stored
-	t := a.tries()
-	for {
-		one, cancel := context.WithTimeout(ctx, answerTime)
-		err := a.post(one, eventsPath(run), nil, http.NoBody, &got)
-		cancel()
-		if err == nil || !t.again(ctx, err) {
-			return got.LastSeq, err
-		}
+	err := a.repeat(ctx, func(ctx context.Context) error {
+		return a.post(ctx, eventsPath(run), nil, http.NoBody, &got)
+	})
+	return got.LastSeq, err
+}
+
+// chatOf asks which chat a run is in.
+func (a *api) chatOf(ctx context.Context, run string) (string, error) {
+	var got struct {
+		ChatID string `json:"chat_id"`
 	}
+	err := a.repeat(ctx, func(ctx context.Context) error {
+		return a.send(ctx, http.MethodGet, runPath(run), nil, http.NoBody, &got)
+	})
+	return got.ChatID, err
 }
 
 // endRequest is how a run ends.
@@ -194,39 +211,5 @@ type endRequest struct {
 }
 
 func (a *api) end(ctx context.Context, run string, e endRequest) error {
-	return a.call(ctx, "/runs/"+url.PathEscape(run)+"/end", e, nil)
-}
-
-// tries counts attempts that brought nothing.
-type tries struct {
-	api   *api
-	n     int
-	since time.Time
-}
-
-func (a *api) tries() *tries { return &tries{api: a, since: time.Now()} }
-
-// succeeded begins anew.
-func (t *tries) succeeded() { t.n, t.since = 0, time.Now() }
-
-// again waits and says whether to try once more after err.
-func (t *tries) again(ctx context.Context, err error) bool {
-	if !temporary(err) || ctx.Err() != nil || time.Since(t.since) >= t.api.patience {
-		return false
-	}
-	delay := consumer.Backoff{Max: 5 * time.Second}.Delay(t.n)
-	var p *problemError
-	if errors.As(err, &p) {
-		delay += p.after
-	}
-	t.n++
-	t.api.log.Warn("not answered; trying again", "attempt", t.n, "delay", delay.Round(time.Millisecond), "error", printable(err.Error()))
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return a.call(ctx, runPath(run)+"/end", e, nil)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"time"
 
 	"github.com/rejoin/rejoin/consumer"
@@ -100,12 +99,17 @@ func tail(ctx context.Context, stream *consumer.Stream, o tailOptions, std stdio
 	p := newPrinter(o, std)
 	progress := newProgress(std, p)
 	var end *subjects.End
+	shown := false
 	for {
 		f, err := stream.Next(ctx)
 		if err != nil {
 			progress.clear()
-			return errors.Join(p.close(), ended(ctx, stream, end, err))
+			if o.run != "" && !shown && errors.Is(err, consumer.ErrUnavailable) {
+				err = errNoRun
+			}
+			return errors.Join(p.close(), ended(ctx, stream, o.url, end, err))
 		}
+		shown = true
 		if f.Type == consumer.End {
 			end = &f.End
 		}
@@ -116,8 +120,11 @@ func tail(ctx context.Context, stream *consumer.Stream, o tailOptions, std stdio
 	}
 }
 
+// errNoRun is that the run named cannot be had, and nothing of it was shown.
+var errNoRun = errors.New("there is no such run in this chat (any more)")
+
 // ended turns what a stream ended with into an exit code and words for it.
-func ended(ctx context.Context, stream *consumer.Stream, end *subjects.End, err error) error {
+func ended(ctx context.Context, stream *consumer.Stream, from string, end *subjects.End, err error) error {
 	run, seq := stream.Cursor()
 	again := ""
 	if run != "" {
@@ -129,13 +136,16 @@ func ended(ctx context.Context, stream *consumer.Stream, end *subjects.End, err 
 	case errors.Is(err, consumer.ErrPersistence), errors.Is(err, consumer.ErrSuperseded):
 		return &exitError{exitUnsaved, endWords(end)}
 	case errors.Is(err, consumer.ErrIdle):
-		return &exitError{exitIdle, "nothing is running in this chat; --wait waits for it"}
+		return &exitError{exitIdle, "nothing is running in this chat, or its last run has ended and was saved; " +
+			"--wait waits for a new one, --run shows that one while it is kept"}
+	case errors.Is(err, errNoRun):
+		return &exitError{exitFailed, errNoRun.Error()}
 	case errors.Is(err, consumer.ErrUnavailable):
 		return &exitError{exitFailed, "the run is not available any more: what is shown may be a part of it"}
 	case ctx.Err() != nil:
 		return &exitError{exitInterrupted, "interrupted" + again}
 	}
-	return &exitError{exitFailed, printable(err.Error()) + again}
+	return &exitError{exitFailed, printable(err.Error()) + nobodyThere(err, from) + again}
 }
 
 // endWords says how a run ended.
@@ -154,18 +164,6 @@ func endWords(e *subjects.End) string {
 		return "a newer run took the chat"
 	}
 	return fmt.Sprintf("the run has ended (%s), and %s", printable(string(e.Reason)), saved)
-}
-
-// urlFlag says where the relay is, and how much is said about coming back to it.
-func urlFlag(s *config.Set, p *string) *logFlags {
-	*p = "http://127.0.0.1:8080"
-	s.Add(config.Text(p, "URL", "a URL such as http://127.0.0.1:8080 or https://host/path", isHTTP), "url", "Where a relay serves.")
-	return &logFlags{level: "warn"}
-}
-
-func isHTTP(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.RawQuery == "" && u.Fragment == ""
 }
 
 func chatName(p *string) config.Value {

@@ -62,7 +62,13 @@ func TestWhatIsPublishedIsTailed(t *testing.T) {
 
 	idle := called(t.Context(), nil, "tail", "--url", url, "--chat", "c")
 	require.Equal(t, exitIdle, idle.code, "a chat whose newest run was saved is idle")
-	require.Contains(t, idle.err, "--wait")
+	require.Contains(t, idle.err, "or its last run has ended and was saved; --wait")
+
+	for _, run := range []string{id, "0-0000000000000000000000000g"} {
+		tail = called(t.Context(), nil, "tail", "--url", url, "--chat", "other", "--run", run)
+		require.Equal(t, exitFailed, tail.code)
+		require.Equal(t, "rejoin tail: there is no such run in this chat (any more)\n", tail.err)
+	}
 }
 
 // A watcher that waits sees a run from its first event on, live.
@@ -97,7 +103,7 @@ func TestABadLineIsNamedAndEndsTheRun(t *testing.T) {
 	got := called(t.Context(), strings.NewReader(deltas(1, 3)+"\n\nnonsense\n"+delta(4)), "publish", "--url", url, "--chat", "c", "--persisted")
 	require.Equal(t, exitFailed, got.code)
 	require.Contains(t, got.err, "line 6 of the input: ")
-	require.Contains(t, got.err, "published 3 lines")
+	require.Contains(t, got.err, "published 3 lines in ")
 	require.Contains(t, got.err, "it has ended (error)\n", "and is not called saved")
 	tail := called(t.Context(), nil, "tail", "--url", url, "--chat", "c", "--folded")
 	require.Equal(t, exitUnsaved, tail.code)
@@ -227,6 +233,7 @@ func TestARelayThatIsNotThereIsGivenUp(t *testing.T) {
 	got := called(t.Context(), strings.NewReader(delta(1)), "publish", "--url", "http://127.0.0.1:1", "--chat", "c", "--patience", "0s")
 	require.Equal(t, exitFailed, got.code)
 	require.Contains(t, got.err, "refused")
+	require.Contains(t, got.err, "is a relay running at http://127.0.0.1:1? --url says where")
 }
 
 // Interrupted, publish stores what it has read and ends the run as stopped; tail
