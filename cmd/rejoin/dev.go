@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -64,10 +63,7 @@ func runApp(ctx context.Context, cfg app.Config, std stdio, welcome func(io.Writ
 		err = <-done
 	case err = <-done:
 	}
-	if errors.Is(err, app.ErrAddrInUse) {
-		return fmt.Errorf("%w (--addr, %s)", err, config.Env("addr"))
-	}
-	return err
+	return withFlag(err)
 }
 
 func devWelcome(w io.Writer, a *app.App, cfg app.Config) {

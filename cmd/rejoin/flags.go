@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -94,6 +96,29 @@ func serveFlags(s *config.Set, c *app.Config) {
 	s.Add(config.Number(&c.MaxObservers, 1, 1_000_000), "max-observers", "Streams and waiting requests at once; beyond them the answer is 503.")
 	s.Add(config.Duration(&c.Grace, 500*time.Millisecond, time.Hour), "grace",
 		"How long stopping may take after the first SIGTERM or SIGINT; a second one hurries.")
+}
+
+// flagOf names the flag behind an error of an App. The first that fits counts.
+var flagOf = []struct {
+	err  error
+	flag string
+}{
+	{app.ErrBrokerAddr, "nats-addr"},
+	{app.ErrAddrInUse, "addr"},
+	{app.ErrStore, "store"},
+	{app.ErrStoreInUse, "store"},
+	{app.ErrCreds, "nats-creds"},
+	{app.ErrReplicas, "replicas"},
+}
+
+// withFlag adds to the error of an App which flag is at fault.
+func withFlag(err error) error {
+	for _, f := range flagOf {
+		if errors.Is(err, f.err) {
+			return fmt.Errorf("%w (--%s, %s)", err, f.flag, config.Env(f.flag))
+		}
+	}
+	return err
 }
 
 // logFlags say what is logged.

@@ -35,7 +35,7 @@ may run at once. Give it the same --lease, --retain and --max-ended as the relay
 				return err
 			}
 			cfg.Logger, cfg.NoProvision = logger, !provision
-			return app.RunJanitor(ctx, cfg)
+			return withFlag(app.RunJanitor(ctx, cfg))
 		}
 	},
 }

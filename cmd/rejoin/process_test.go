@@ -8,7 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -114,6 +116,37 @@ func TestABusyPortIsSaidPlainly(t *testing.T) {
 	require.Contains(t, got.err, "another process serves on "+ln.Addr().String())
 	require.Contains(t, got.err, "--addr")
 	require.Empty(t, got.out)
+}
+
+// What cannot be used is said with its flag, and at once.
+func TestWhatCannotBeUsedIsSaidWithItsFlag(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer ln.Close()
+	nats := dev(t, app.Config{NATSAddr: "127.0.0.1:0"}).Broker().ClientURL()
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for _, c := range []struct {
+		args []string
+		says []string
+	}{
+		{[]string{"dev", "--addr", "127.0.0.1:0", "--nats-addr", ln.Addr().String()},
+			[]string{"another process serves on " + ln.Addr().String(), "(--nats-addr, REJOIN_NATS_ADDR)"}},
+		{[]string{"dev", "--addr", "127.0.0.1:0", "--store", file}, []string{file + ": not a directory", "name a directory", "(--store, REJOIN_STORE)"}},
+		{[]string{"relay", "--addr", "127.0.0.1:0", "--nats", "nats://127.0.0.1:1", "--nats-wait", "1h", "--nats-creds", file + ".creds"},
+			[]string{file + ".creds", "(--nats-creds, REJOIN_NATS_CREDS)"}},
+		{[]string{"janitor", "--nats", "nats://127.0.0.1:1", "--nats-wait", "1h", "--nats-creds", file + ".creds"},
+			[]string{file + ".creds", "(--nats-creds, REJOIN_NATS_CREDS)"}},
+		{[]string{"relay", "--addr", "127.0.0.1:0", "--nats", nats, "--nats-wait", "1h", "--replicas", "3"},
+			[]string{"is this a cluster of 3 servers? else ask for 1", "(--replicas, REJOIN_REPLICAS)"}},
+	} {
+		got := called(t.Context(), nil, c.args...)
+		require.Equal(t, exitFailed, got.code, c.args)
+		for _, s := range c.says {
+			require.Contains(t, got.err, s, c.args)
+		}
+	}
 }
 
 func TestRelayAndJanitorOnAServerElsewhere(t *testing.T) {

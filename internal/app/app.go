@@ -66,8 +66,8 @@ func (a *App) Broker() *natsd.Server {
 func (a *App) Hurry() { a.hurryE.Do(func() { close(a.hurry) }) }
 
 // Run serves until ctx is done, then stops in order and returns nil. The error,
-// otherwise, is ErrAddrInUse, ErrStoreInUse, ErrBroker, ErrBrokerLost, or what
-// a part returned.
+// otherwise, is ErrAddrInUse, ErrBrokerAddr, ErrStore, ErrStoreInUse, ErrCreds,
+// ErrReplicas, ErrBroker, ErrBrokerLost, or what a part returned.
 func (a *App) Run(ctx context.Context) error {
 	ln, err := listen(ctx, a.cfg.Addr)
 	if err != nil {

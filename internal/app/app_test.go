@@ -274,6 +274,21 @@ func TestTwoRelaysShareABroker(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, body)
 }
 
+func TestPartitionsThatAreKeptAreSaid(t *testing.T) {
+	t.Parallel()
+	one := boot(t, app.Config{NATSAddr: "127.0.0.1:0", Partitions: 3})
+	for asked, want := range map[int]string{0: "", 2: "asked=2 kept=3", 3: ""} {
+		var b strings.Builder
+		log, err := app.NewLogger(&b, "warn", "text")
+		require.NoError(t, err)
+		two := boot(t, app.Config{NATS: one.Broker().ClientURL(), Partitions: asked, Logger: log})
+		two.stop()
+		require.NoError(t, two.wait())
+		require.Contains(t, b.String(), want)
+		require.Equal(t, want != "", strings.Contains(b.String(), "partitions"), b.String())
+	}
+}
+
 // A janitor alone ends what a dead producer left: here a producer whose process lost
 // its lease, since its broker keeps leases in memory and the process is stopped.
 func TestAJanitorAlone(t *testing.T) {

@@ -35,7 +35,7 @@ const (
 
 func openBroker(ctx context.Context, cfg Config, name string) (*broker, error) {
 	b := &broker{lost: make(chan error, 1)}
-	err := b.embed(cfg, name)
+	err := b.embed(ctx, cfg, name)
 	if err == nil {
 		err = b.connect(ctx, cfg, name)
 	}
@@ -47,12 +47,17 @@ func openBroker(ctx context.Context, cfg Config, name string) (*broker, error) {
 }
 
 // embed starts a server in this process, where none is named.
-func (b *broker) embed(cfg Config, name string) (err error) {
+func (b *broker) embed(ctx context.Context, cfg Config, name string) (err error) {
 	if cfg.NATS != "" {
 		return nil
 	}
 	if cfg.Store != "" {
 		if b.unlock, err = lockStore(cfg.Store); err != nil {
+			return err
+		}
+	}
+	if cfg.NATSAddr != "" {
+		if err := free(ctx, cfg.NATSAddr); err != nil {
 			return err
 		}
 	}
@@ -62,6 +67,16 @@ func (b *broker) embed(cfg Config, name string) (err error) {
 		return fmt.Errorf("%w: %w", ErrBroker, err)
 	}
 	return nil
+}
+
+// free checks an address before the server takes it, which says only in a log line
+// why it could not.
+func free(ctx context.Context, addr string) error {
+	ln, err := listen(ctx, addr)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBrokerAddr, err)
+	}
+	return ln.Close()
 }
 
 // dial connects once, and opens the store.
@@ -82,8 +97,12 @@ func (b *broker) dial(ctx context.Context, cfg Config, name string) error {
 		b.nc.SetClosedHandler(nil)
 		b.nc.Close()
 		b.nc = nil
+		return replicas(cfg, err)
 	}
-	return err
+	if kept := b.store.Partitions(); cfg.Partitions > 0 && cfg.Partitions < kept {
+		cfg.Logger.Warn("the fabric has more partitions than asked for; all are kept", "asked", cfg.Partitions, "kept", kept)
+	}
+	return nil
 }
 
 func options(cfg Config, name string, lost chan<- error) []nats.Option {
@@ -148,7 +167,7 @@ func withoutSecrets(s string) string {
 // hopeless says that waiting does not help.
 func hopeless(err error) bool {
 	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||
-		errors.Is(err, runs.ErrNotProvisioned)
+		errors.Is(err, runs.ErrNotProvisioned) || alone(err)
 }
 
 func logWait(log *slog.Logger, servers string, left time.Duration, err error) {

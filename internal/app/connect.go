@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -15,6 +16,13 @@ const (
 // connect waits for the broker: relays and broker are often started together. An
 // embedded one is there, so its first answer is final.
 func (b *broker) connect(ctx context.Context, cfg Config, name string) error {
+	if cfg.Creds != "" {
+		f, err := os.Open(cfg.Creds)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrCreds, err)
+		}
+		f.Close()
+	}
 	ctx, cancel := context.WithTimeout(ctx, cfg.Connect)
 	defer cancel()
 	until, _ := ctx.Deadline()

@@ -6,6 +6,7 @@
 //	broker.go    the connection: an embedded server or NATS elsewhere
 //	lock_*.go    one process to a store
 //	connect.go   waiting for a broker that is not there yet
+//	replicas.go  a broker that has not the servers for the copies asked for
 //	relay.go     the parts of a relay, and the order in which they stop
 //	janitor.go   RunJanitor: a janitor alone
 //	metrics.go   the one registry, and what producers count

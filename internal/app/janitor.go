@@ -14,7 +14,7 @@ func janitorConfig(cfg Config, m runs.JanitorMetrics) runs.JanitorConfig {
 
 // RunJanitor runs a janitor alone until ctx is done. It serves nothing; of cfg it
 // uses what concerns the broker, the runs and the logger. The error wraps ErrConfig,
-// ErrBroker or ErrBrokerLost.
+// ErrCreds, ErrReplicas, ErrBroker or ErrBrokerLost.
 func RunJanitor(ctx context.Context, cfg Config) error {
 	cfg, err := cfg.withDefaults()
 	if err != nil {

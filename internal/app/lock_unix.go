@@ -15,11 +15,11 @@ import (
 // ends; the function returned lets it go.
 func lockStore(dir string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return nil, fmt.Errorf("%w: Store: %w", ErrConfig, err)
+		return nil, fmt.Errorf("%w: %w; name a directory that can be written to, it is created where it is missing", ErrStore, err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "rejoin.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("%w: Store: %w", ErrConfig, err)
+		return nil, fmt.Errorf("%w: %w; name a directory that can be written to, it is created where it is missing", ErrStore, err)
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
