@@ -48,24 +48,35 @@ func TestBRK03_PublishingWhileTheBrokerComesAndGoes(t *testing.T) {
 
 			const restarts, between = 5, 250
 			published := make(chan error, 1)
-			due := make(chan struct{}, restarts)
+			due, held, over := make(chan struct{}), make(chan struct{}), make(chan struct{}, restarts)
 			go func() {
 				published <- steadily(ctx, run, restarts*between+between, func(i int) {
-					if i%between == between/2 && i/between < restarts {
+					switch {
+					case i/between == restarts:
+					case i%between == between/2:
 						due <- struct{}{}
+						<-held
+					case i%between == between-1: // whoever is faster
+						<-over
 					}
 				})
 			}()
 			for range restarts {
-				<-due
+				select {
+				case <-due:
+				case err := <-published:
+					require.FailNow(t, "publishing stopped", "%v", err)
+				}
 				// What is under way now is stored, and its ack lost: the worst moment.
 				release := link.Proxy.Hold(proxy.Down)
+				held <- struct{}{}
 				harness.Eventually(t, "a record is stored and not acknowledged", func() bool {
 					last, err := relay.Store.Last(ctx, run.ID())
 					return err == nil && last.Last > run.StoredSeq()
 				})
 				restart()
 				release()
+				over <- struct{}{}
 			}
 			require.NoError(t, <-published)
 			finish(t, run, true)

@@ -96,7 +96,11 @@ func outlive(t *testing.T, f *harness.Fabric, restart func()) {
 		}
 		published <- nil
 	}()
-	<-underWay
+	select {
+	case <-underWay:
+	case err := <-published:
+		require.FailNow(t, "publishing stopped", "%v", err)
+	}
 	restart()
 	restart()
 	close(restarted)
