@@ -103,7 +103,7 @@ func TestUnknownRunsAndPaths(t *testing.T) {
 		require.Equal(t, http.StatusNotFound, a.status, path)
 		require.Equal(t, "not_found", a.problem(t).Code, path)
 	}
-	for path, allow := range map[string]string{"/chat/live": "GET, POST", "/livez": "GET", "/runs/x/snapshot": "GET"} {
+	for path, allow := range map[string]string{"/chat/live": "GET, POST", "/livez": "GET, HEAD", "/runs/x/snapshot": "GET"} {
 		for _, method := range []string{http.MethodDelete, http.MethodPut, "FROBNICATE"} {
 			a := f.do(method, path, "")
 			require.Equal(t, http.StatusMethodNotAllowed, a.status, path)
@@ -112,4 +112,7 @@ func TestUnknownRunsAndPaths(t *testing.T) {
 		}
 	}
 	require.Equal(t, http.StatusNotFound, f.do("FROBNICATE", "/nothing", "").status)
+	for _, path := range []string{"/livez", "/readyz"} { // as some probes ask
+		require.Equal(t, http.StatusOK, f.do(http.MethodHead, path, "").status, path)
+	}
 }
