@@ -24,7 +24,7 @@ func TestCUR06_NoAnswerMayBeKept(t *testing.T) {
 	seen := map[int]int{}
 	check := func(method, url, body string, header ...string) {
 		t.Helper()
-		c := ask(t, method, url, body, header...)
+		c := once(t, method, url, body, header...)
 		defer c.Close()
 		seen[c.Status]++
 		cache := strings.Split(c.Header.Get("Cache-Control"), ", ")

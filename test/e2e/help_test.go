@@ -47,13 +47,28 @@ func finish(t *testing.T, run *producer.Run, persisted bool) {
 	require.NoError(t, err)
 }
 
-// ask sends one request and leaves its answer open until the test ends.
-func ask(t *testing.T, method, url, body string, header ...string) *harness.Conn {
+// once sends one request and leaves its answer open until the test ends.
+func once(t *testing.T, method, url, body string, header ...string) *harness.Conn {
 	t.Helper()
 	c, err := harness.Ask(t.Context(), method, url, body, header...)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c
+}
+
+// ask is once, and again for as long as a relay is too busy to let somebody read, as it
+// tells its clients to.
+func ask(t *testing.T, method, url, body string, header ...string) *harness.Conn {
+	t.Helper()
+	ctx := bounded(t)
+	for {
+		c := once(t, method, url, body, header...)
+		reads := method == http.MethodGet || strings.HasSuffix(url, "/chat/live")
+		if !reads || c.Status != http.StatusServiceUnavailable || ctx.Err() != nil {
+			return c
+		}
+		c.Close()
+	}
 }
 
 // watch opens POST /chat/live and wants a stream.
