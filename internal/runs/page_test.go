@@ -2,6 +2,7 @@ package runs_test
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -90,7 +91,7 @@ func TestPageOfABrokerThatAnswersBadly(t *testing.T) {
 			f := fabric{T: t, server: f.server, store: f.open(runs.Config{})}
 			id := f.impostor(c.answer)
 			ctx, cancel := t.Context(), func() {}
-			if c.want == context.DeadlineExceeded {
+			if errors.Is(c.want, context.DeadlineExceeded) {
 				ctx, cancel = context.WithTimeout(ctx, 300*time.Millisecond)
 			}
 			defer cancel()
