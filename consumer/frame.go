@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/subjects"
 )
 
@@ -108,17 +109,7 @@ func appendArray(dst, ndjson []byte) []byte {
 func appendOneLine(dst, b []byte) []byte {
 	start := len(dst)
 	dst = append(dst, b...)
-	added := dst[start:]
-	for _, br := range [...]byte{'\n', '\r'} {
-		for rest := added; ; {
-			i := bytes.IndexByte(rest, br)
-			if i < 0 {
-				break
-			}
-			rest[i] = ' '
-			rest = rest[i+1:]
-		}
-	}
+	agui.Flatten(dst[start:])
 	return dst
 }
 

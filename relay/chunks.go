@@ -67,23 +67,9 @@ func (c *chunks) add(b []byte, oneLine bool) {
 		n := min(len(b), chunkSize-from)
 		c.buf = append(c.buf, b[:n]...)
 		if oneLine {
-			flatten(c.buf[from:])
+			agui.Flatten(c.buf[from:])
 		}
 		b = b[n:]
-	}
-}
-
-// flatten turns the line breaks in b into spaces.
-func flatten(b []byte) {
-	for _, br := range [...]byte{'\n', '\r'} {
-		for rest := b; ; {
-			i := bytes.IndexByte(rest, br)
-			if i < 0 {
-				break
-			}
-			rest[i] = ' '
-			rest = rest[i+1:]
-		}
 	}
 }
 

@@ -64,3 +64,18 @@ func AppendArray(dst []byte, parts ...[]byte) []byte {
 	}
 	return append(dst, ']')
 }
+
+// Flatten turns the line breaks in raw JSON into spaces, in place. They can stand only
+// between tokens, and one left in would end a line of NDJSON or of SSE.
+func Flatten(raw []byte) {
+	for _, br := range [...]byte{'\n', '\r'} {
+		for rest := raw; ; {
+			i := bytes.IndexByte(rest, br)
+			if i < 0 {
+				break
+			}
+			rest[i] = ' '
+			rest = rest[i+1:]
+		}
+	}
+}
