@@ -5,7 +5,7 @@
 //
 //	frame.go        Frame and its JSON
 //	frame_parse.go  the way back; frame_scan.go walks raw JSON for it
-//	sse_encode.go   frames, legacy events, comments and retry as SSE
+//	sse_encode.go   frames, comments and retry as SSE
 //	sse_decode.go   an SSE stream into messages, whatever the sizes of the reads
 //	errors.go       the sentinels of frames and client
 //

@@ -1,7 +1,6 @@
 package consumer
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 
@@ -57,9 +56,10 @@ func (f *Frame) AppendJSON(dst []byte) []byte {
 	dst = strconv.AppendUint(dst, f.Seq, 10)
 	switch f.Type {
 	case Snapshot:
-		dst = append(dst, `,"events":[`...)
-		dst = appendArray(dst, f.Events)
-		dst = append(dst, ']')
+		dst = append(dst, `,"events":`...)
+		start := len(dst)
+		dst = agui.AppendArray(dst, f.Events)
+		agui.Flatten(dst[start:])
 	case Event:
 		dst = append(dst, `,"event":`...)
 		if len(f.Event) == 0 {
@@ -82,25 +82,6 @@ func appendEnd(dst []byte, e subjects.End) []byte {
 	if e.NextRunID != "" {
 		dst = append(dst, `,"next_run_id":`...)
 		dst = appendString(dst, string(e.NextRunID))
-	}
-	return dst
-}
-
-// appendArray appends the events of an NDJSON text, separated by commas.
-// Blank lines hold no event.
-func appendArray(dst, ndjson []byte) []byte {
-	first := true
-	for len(ndjson) > 0 {
-		line, rest, _ := bytes.Cut(ndjson, []byte{'\n'})
-		ndjson = rest
-		if line = bytes.Trim(line, " \t\r"); len(line) == 0 {
-			continue
-		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = appendOneLine(dst, line)
 	}
 	return dst
 }

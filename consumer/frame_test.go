@@ -55,8 +55,6 @@ func TestFramesReadAsTheProtocolShowsThem(t *testing.T) {
 
 func TestLinesThatAreNoFrames(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "data: {\"a\":1}\n\n", string(consumer.AppendLegacy(nil, []byte(`{"a":1}`))))
-	require.Equal(t, "data: {\"a\":  1}\n\n", string(consumer.AppendLegacy(nil, []byte("{\"a\":\r\n1}"))))
 	require.Equal(t, ":\n\n", string(consumer.AppendComment(nil, "")))
 	require.Equal(t, ": waitingdata: x\n\n", string(consumer.AppendComment(nil, "waiting\r\ndata: x")))
 	require.Equal(t, "retry: 1500\n\n", string(consumer.AppendRetry(nil, 1500e6)))

@@ -18,13 +18,6 @@ func (f *Frame) AppendSSE(dst []byte) []byte {
 	return append(dst, "\n\n"...)
 }
 
-// AppendLegacy appends one event in the legacy form: a data line and nothing else.
-func AppendLegacy(dst, event []byte) []byte {
-	dst = append(dst, "data: "...)
-	dst = appendOneLine(dst, event)
-	return append(dst, "\n\n"...)
-}
-
 // AppendComment appends a comment with the blank line after it: the keep-alive.
 // Clients do not see it, proxies and time-outs do. An empty text is fine.
 func AppendComment(dst []byte, text string) []byte {
