@@ -16,16 +16,24 @@ var rules = []rule{
 	{"internal/config", nil},
 	{"internal/natsd", nil},
 	{"internal/problem", nil},
-	{"internal/runs", allow("subjects")},
-	{"internal/turns", allow("subjects")},
+	{"internal/runs", allow("internal/agui", "subjects")},
+	{"internal/turns", allow("internal/runs", "subjects")},
+	{"internal/history", allow("internal/runs", "subjects")},
 
 	{"producer", allow("internal/runs", "internal/agui", "subjects")},
+	{"producer/agent", allow("subjects")},
+	{"producer/save", allow("internal/history", "internal/agui", "subjects")},
+	{"producer/worker", allow("producer", "producer/agent", "producer/save", "internal/runs", "internal/turns", "internal/agui", "subjects")},
+	{"producer/demo", allow("producer", "producer/agent", "internal/agui", "subjects")},
+	{"producer/agui", allow("producer/agent", "internal/agui", "subjects")},
+	{"producer/acp", allow("producer/agent", "internal/agui", "subjects")},
+	{"producer/acp/...", allow("producer/agent", "internal/agui", "subjects")},
 	{"producer/...", allow("producer", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
 
 	{"consumer", allow("internal/runs", "internal/agui", "subjects")},
 	{"consumer/web", nil},
 
-	{"relay", allow("consumer", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
+	{"relay", allow("consumer", "internal/history", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
 
 	{"internal/app", allow(anything)},
 	{"cmd/...", allow(anything)},

@@ -1,0 +1,61 @@
+package agent
+
+import "encoding/json"
+
+// Question is something only a person can decide. It appears in the run as
+//
+//	CUSTOM <Name>.request    value: Value with requestId, messageId and "status":"pending"
+//	ACTIVITY_SNAPSHOT        messageId, activityType <Name>, content: the same
+//
+// and, once it is closed, as CUSTOM <Name>.resolved and a further ACTIVITY_SNAPSHOT
+// of the same messageId, whose status is not pending any more. So every replay tells
+// whether it is open.
+type Question struct {
+	Name  string         // what kind, such as acp.permission; at most 64 bytes
+	Value map[string]any // what people need to know to decide; the names above are set by the fabric
+
+	// Options are the ids that an answer {"outcome":"selected","optionId":…} may
+	// choose from. With none, any object is an answer; see StatusOf.
+	Options []string
+}
+
+// Answer is what was decided.
+type Answer struct {
+	RequestID string // unique among all questions of all runs
+	Status    Status
+	// Outcome is the answer as given, a JSON object.
+	Outcome json.RawMessage
+}
+
+// Status says how a question stands.
+type Status string
+
+// The statuses. A pending question becomes one of the others, once.
+const (
+	Pending   Status = "pending"
+	Selected  Status = "selected"  // {"outcome":"selected","optionId":"…"}
+	Accepted  Status = "accepted"  // {"action":"accept","content":{…}}
+	Declined  Status = "declined"  // {"action":"decline"}
+	Cancelled Status = "cancelled" // {"outcome":"cancelled"}, {"action":"cancel"}, or the turn was stopped
+	Answered  Status = "answered"  // any other object
+	Expired   Status = "expired"   // the turn ended, was replaced, or lost its producer
+)
+
+// StatusOf is the status that an outcome gives its question.
+func StatusOf(outcome json.RawMessage) Status {
+	var o struct{ Outcome, Action string }
+	if json.Unmarshal(outcome, &o) != nil {
+		return Answered
+	}
+	switch {
+	case o.Outcome == "selected":
+		return Selected
+	case o.Outcome == "cancelled", o.Action == "cancel":
+		return Cancelled
+	case o.Action == "accept":
+		return Accepted
+	case o.Action == "decline":
+		return Declined
+	}
+	return Answered
+}
