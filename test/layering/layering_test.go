@@ -52,7 +52,7 @@ func TestEachClaimCanFail(t *testing.T) {
 
 		{"as ruled", pkg{path: "relay", imports: at("consumer", "internal/runs"), testImports: at("internal/natsd", "relay")}, ""},
 		{"below itself", pkg{path: "relay", imports: at("relay/pages")}, ""},
-		{"an agent", pkg{path: "producer/acp", imports: at("producer")}, ""},
+		{"an agent", pkg{path: "producer/acp", imports: at("producer/agent")}, ""},
 		{"a command", pkg{path: "cmd/rejoin", imports: at("relay", "producer/acp", "internal/app")}, ""},
 		{"a test package", pkg{path: "test/e2e", imports: at("test/harness", "relay", "cmd/rejoin")}, ""},
 		{"others' packages", pkg{path: "subjects", imports: []string{"fmt", "github.com/nats-io/nats.go"}}, ""},
