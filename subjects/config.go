@@ -70,3 +70,57 @@ func bucket(name string, replicas int) jetstream.StreamConfig {
 		Duplicates:             2 * time.Minute,
 	}
 }
+
+// TurnsConfig is the configuration of the work queue. A run has at most one message in
+// it, so that putting it there again changes nothing.
+func TurnsConfig(replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:                 TurnsStream,
+		Description:          "Rejoin: turns that wait for a worker",
+		Subjects:             []string{turnPrefix + "*.*"},
+		Storage:              jetstream.FileStorage,
+		Replicas:             replicas,
+		Retention:            jetstream.WorkQueuePolicy,
+		Discard:              jetstream.DiscardNew,
+		DiscardNewPerSubject: true,
+		MaxMsgsPerSubject:    1,
+		MaxAge:               LogMaxAge,
+		MaxConsumers:         maxConsumers,
+		AllowDirect:          true,
+	}
+}
+
+// ControlConfig is the configuration of the stream of stops, answers and steering input.
+func ControlConfig(replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:                 ControlStream,
+		Description:          "Rejoin: what was sent to the runs' producers",
+		Subjects:             []string{controlPrefix + ">"},
+		Storage:              jetstream.FileStorage,
+		Replicas:             replicas,
+		Retention:            jetstream.LimitsPolicy,
+		Discard:              jetstream.DiscardNew,
+		DiscardNewPerSubject: true,
+		MaxMsgsPerSubject:    1,
+		MaxAge:               LogMaxAge,
+		MaxConsumers:         maxConsumers,
+		AllowDirect:          true,
+		RePublish:            &jetstream.RePublish{Source: controlPrefix + ">", Destination: controlLivePrefix + ">"},
+	}
+}
+
+// HistoryConfig is the configuration of the stream of saved turns.
+func HistoryConfig(replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:              HistoryStream,
+		Description:       "Rejoin: saved turns",
+		Subjects:          []string{historyPrefix + "*.*"},
+		Storage:           jetstream.FileStorage,
+		Replicas:          replicas,
+		Retention:         jetstream.LimitsPolicy,
+		Discard:           jetstream.DiscardOld,
+		MaxMsgsPerSubject: MaxHistoryPerChat,
+		MaxConsumers:      maxConsumers,
+		AllowDirect:       true,
+	}
+}

@@ -33,6 +33,16 @@ const (
 	// needs to see it once.
 	MarkerTTL = time.Minute
 
+	// TurnTTL is how long a turn whose time has come may wait for a worker.
+	TurnTTL = 5 * time.Minute
+
+	// MaxQueuedTurns is how many turns may wait behind a chat's active run.
+	MaxQueuedTurns = 32
+
+	// MaxHistoryPerChat is how many messages of saved turns a chat keeps; a turn
+	// that is larger than one message takes several.
+	MaxHistoryPerChat = 1000
+
 	// MaxEventBytes is the largest event accepted unless configured.
 	MaxEventBytes = 16 << 20
 

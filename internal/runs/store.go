@@ -106,7 +106,8 @@ func (s *Store) countPartitions(ctx context.Context) (int, error) {
 }
 
 func (s *Store) provision(ctx context.Context, replicas int) error {
-	configs := []jetstream.StreamConfig{subjects.BucketConfig(replicas), subjects.LeaseConfig(replicas)}
+	configs := []jetstream.StreamConfig{subjects.BucketConfig(replicas), subjects.LeaseConfig(replicas),
+		subjects.TurnsConfig(replicas), subjects.ControlConfig(replicas), subjects.HistoryConfig(replicas)}
 	for p := range s.partitions {
 		configs = append(configs, subjects.RunsConfig(p, replicas))
 	}
@@ -120,6 +121,12 @@ func (s *Store) provision(ctx context.Context, replicas int) error {
 
 // Conn is the connection the store was opened with.
 func (s *Store) Conn() *nats.Conn { return s.nc }
+
+// JetStream is the connection's JetStream, in the domain the store was opened for.
+func (s *Store) JetStream() jetstream.JetStream { return s.js }
+
+// API is the prefix of the JetStream API's subjects, with the final dot.
+func (s *Store) API() string { return s.api }
 
 // Partitions is how many RUNS streams the store spreads new runs over.
 func (s *Store) Partitions() int { return s.partitions }
