@@ -1,5 +1,5 @@
 // Package agui reads AG-UI events and folds them into snapshots. An event is
-// one JSON object that this package never decodes and never re-encodes: it is
+// one JSON object that is never decoded and never re-encoded on its way: it is
 // checked once, looked at where it lies, and passed on byte for byte.
 //
 // What it owns:
@@ -13,6 +13,12 @@
 //   - types.go: the names of the event types that somebody here acts on.
 //   - fold.go: [Fold], which joins adjacent deltas, and merge.go the rule for
 //     it; arena.go holds the folded bytes.
+//   - open.go: [Open], what a run has begun and not ended; close.go the events
+//     that end it, and those of a run as a whole.
+//   - question.go: questions to people, how they are asked, closed and
+//     recognised; interrupt.go the ones that AG-UI ends a run with.
+//   - input.go: the inputs of turns, RunAgentInput and {"text":…}.
+//   - members.go looks into JSON that was scanned, object.go builds it.
 //   - lines.go: events as lines ([OneLine], [Lines]) and as a JSON array
 //     ([AppendArray]).
 //
