@@ -101,3 +101,13 @@ func userMessage(runID, text string) []byte {
 		Content string `json:"content"`
 	}{UserMessageID(runID), "user", text})
 }
+
+// InputIDs returns the thread and the run that an input names, "" for none.
+func InputIDs(input json.RawMessage) (threadID, runID string) {
+	if !isObject(input) {
+		return "", ""
+	}
+	thread, _ := inside(member(input, "threadId"))
+	run, _ := inside(member(input, "runId"))
+	return toValid(decode(thread)), toValid(decode(run))
+}

@@ -44,23 +44,27 @@ func answer(n, sentences int) iter.Seq[string] {
 			}
 		}
 		for i := range sentences {
-			k := n + i
-			what := did[k%len(did)]
-			if strings.Contains(what, "%d") {
-				what = fmt.Sprintf(what, 10*i+n)
-			}
-			end := " "
-			if i%4 == 3 {
-				end = "\n\n"
-			}
-			s := fmt.Sprintf("%s %s, and %s%s", who[k%len(who)], what, then[k%len(then)], end)
-			for token := range tokens(s) {
+			for token := range tokens(sentence(n, i)) {
 				if !yield(token) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// sentence is the i-th of turn n, with the space or the empty line behind it.
+func sentence(n, i int) string {
+	k := n + i
+	what := did[k%len(did)]
+	if strings.Contains(what, "%d") {
+		what = fmt.Sprintf(what, 10*i+n)
+	}
+	end := " "
+	if i%4 == 3 {
+		end = "\n\n"
+	}
+	return fmt.Sprintf("%s %s, and %s%s", who[k%len(who)], what, then[k%len(then)], end)
 }
 
 // tokens yields text in pieces that end with the space behind a word.
