@@ -8,7 +8,10 @@
 //	producer.go    one process's producer: its lease, the runs it writes, closing
 //	config.go      Config and Metrics
 //	errors.go      the errors, sentinels and typed ones
-//	start.go       starting a run: the log, the entry, the chat's pointer
+//	start.go       starting a run, and beginning one that a turn has made
+//	controls.go    stops, answers and messages for the run
+//	questions.go   what a run asks and nobody has answered yet
+//	snapshot.go    all of a run so far, folded
 //	resume.go      taking a run over and reading back what no segment covers
 //	run.go         Run: its state, what a caller may ask, and how it is lost
 //	publish.go     publishing and flushing
@@ -33,8 +36,9 @@
 //
 // Publish blocks while its run's buffer is full, which it is while the broker is
 // away, or while checkpoints fail and the log is about to drop what no segment
-// covers. Nothing else of a run blocks it, and no run blocks another. A run has
-// one goroutine, its writer, and one more while a checkpoint is due; a Producer has
-// two. All are waited for by Close; only a save that ignores its context may
-// outlive it, and then Close says so.
+// covers, or while a question is not noted in its entry. Nothing else of a run blocks
+// it, and no run blocks another. A run has two goroutines, its writer and one that
+// listens for controls, and one more while a checkpoint is due; a Producer has two. All
+// are waited for by Close; only a save that ignores its context may outlive it, and
+// then Close says so.
 package producer

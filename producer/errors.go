@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/rejoin/rejoin/internal/runs"
-	"github.com/rejoin/rejoin/subjects"
 )
 
 // Errors of this package; all are matched with errors.Is.
@@ -35,9 +34,13 @@ var (
 	// ErrOptions: Start or Finish was asked for something that is not allowed.
 	ErrOptions = errors.New("not allowed")
 	// ErrAlreadyStreaming: the chat's run is active; matched by *AlreadyStreamingError.
-	ErrAlreadyStreaming = errors.New("the chat has an active run")
+	ErrAlreadyStreaming = runs.ErrAlreadyStreaming
 	// ErrAlreadyStarted: the client token started a run before; matched by *AlreadyStartedError.
-	ErrAlreadyStarted = errors.New("this token has started a run")
+	ErrAlreadyStarted = runs.ErrAlreadyStarted
+	// ErrBegun: the run of this turn has begun before.
+	ErrBegun = errors.New("the turn has begun before")
+	// ErrSkipped: returned by a save that did not write since the chat has moved on.
+	ErrSkipped = errors.New("skipped: the chat has moved on")
 	// ErrSaveRunning: a save has not returned though its time was over.
 	ErrSaveRunning = errors.New("a save is still running")
 )
@@ -84,21 +87,7 @@ func (e *GapError) Error() string {
 func (e *GapError) Is(target error) bool { return target == ErrGap }
 
 // AlreadyStreamingError names the active run that kept another from starting.
-type AlreadyStreamingError struct{ RunID subjects.RunID }
-
-func (e *AlreadyStreamingError) Error() string {
-	return "the chat has an active run: " + string(e.RunID)
-}
-
-// Is makes the error match ErrAlreadyStreaming.
-func (e *AlreadyStreamingError) Is(target error) bool { return target == ErrAlreadyStreaming }
+type AlreadyStreamingError = runs.AlreadyStreamingError
 
 // AlreadyStartedError names the run that the same client token started before.
-type AlreadyStartedError struct{ RunID subjects.RunID }
-
-func (e *AlreadyStartedError) Error() string {
-	return "this token has started run " + string(e.RunID)
-}
-
-// Is makes the error match ErrAlreadyStarted.
-func (e *AlreadyStartedError) Is(target error) bool { return target == ErrAlreadyStarted }
+type AlreadyStartedError = runs.AlreadyStartedError

@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -88,8 +89,15 @@ func (r *Run) saved(ctx context.Context, o FinishOptions) (subjects.End, error) 
 	}
 	err := r.p.save(ctx, o.SaveTimeout, o.Save)
 	end.Persisted = err == nil
-	if err != nil {
-		end.Reason = subjects.ReasonSaveFailed
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrSkipped):
+		end.Reason = subjects.ReasonSkipped
+		r.p.log.Warn("the run's result was not saved: the chat has moved on", "run", r.id, "error", err)
+	default:
+		if end.Reason == subjects.ReasonDone {
+			end.Reason = subjects.ReasonSaveFailed // any other reason says more than this one
+		}
 		r.p.log.Error("the run's result is not saved", "run", r.id, "error", err)
 	}
 	return end, nil

@@ -21,12 +21,14 @@ func TestTheEndTellsTheTruthAboutTheSave(t *testing.T) {
 	p := newProcess(t, s, producer.Config{Logger: quiet()})
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
-	failed := subjects.End{Reason: subjects.ReasonSaveFailed}
+	// What ended the run says more than that its save failed.
+	failed := subjects.End{Reason: subjects.ReasonStopped}
 	for name, tc := range map[string]struct {
 		save func(context.Context) error
 		want subjects.End
 	}{
 		"works":          {func(context.Context) error { return nil }, subjects.End{Persisted: true, Reason: subjects.ReasonStopped}},
+		"is skipped":     {func(context.Context) error { return producer.ErrSkipped }, subjects.End{Reason: subjects.ReasonSkipped}},
 		"fails":          {func(context.Context) error { return errors.New("no") }, failed},
 		"panics":         {func(context.Context) error { panic("oh") }, failed},
 		"takes too long": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, failed},

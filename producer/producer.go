@@ -122,6 +122,7 @@ func (p *Producer) add(r *Run) error {
 	}
 	p.runs[r] = struct{}{}
 	p.wg.Go(r.write)
+	p.wg.Go(r.listen)
 	return nil
 }
 

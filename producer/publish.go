@@ -41,6 +41,7 @@ func (r *Run) publish(ctx context.Context, event []byte, at uint64) (seq uint64,
 		return 0, false, err
 	}
 	size := len(e.Raw)
+	a, asks := asks(&e)
 	r.mu.Lock()
 	for {
 		if err := r.refusal(); err != nil {
@@ -70,6 +71,10 @@ func (r *Run) publish(ctx context.Context, event []byte, at uint64) (seq uint64,
 	r.assigned++
 	seq = r.assigned
 	r.queue.push(e.Raw, seq)
+	if asks {
+		a.seq = seq
+		r.asking = append(r.asking, a)
+	}
 	r.nudge()
 	r.mu.Unlock()
 	if f := r.p.cfg.Metrics.Published; f != nil {

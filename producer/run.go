@@ -32,6 +32,8 @@ type Run struct {
 	done    chan struct{} // closed when nothing can be published any more
 	turn    chan struct{} // one place: whoever gives the run back
 
+	stopping chan struct{} // closed when somebody asked for the run to be stopped
+
 	mu       sync.Mutex
 	queue    queue
 	history  history
@@ -43,7 +45,10 @@ type Run struct {
 	cutting  bool   // a checkpoint goroutine is at work
 	all      bool   // checkpoints are to cover everything
 	err      error  // why nothing can be published any more
-	changed  signal // anything above
+	stopped  bool   // stopping is closed
+	controls []Control
+	asking   []asking // what the events on their way to the broker ask and close
+	changed  signal   // anything above
 
 	entry *runs.Entry // as last stored; the checkpoints' own
 
@@ -71,7 +76,7 @@ func (s *signal) wake() {
 func (p *Producer) newRun(e *runs.Entry, prev uint64) *Run {
 	r := &Run{p: p, id: e.RunID, writer: e.Writer, tenant: e.Tenant, chat: e.ChatID, generation: e.Generation,
 		wake: make(chan struct{}, 1), written: make(chan struct{}), done: make(chan struct{}),
-		turn: make(chan struct{}, 1), prev: prev, entry: e}
+		turn: make(chan struct{}, 1), stopping: make(chan struct{}), prev: prev, entry: e}
 	r.ctx, r.stop = context.WithCancel(p.ctx)
 	return r
 }

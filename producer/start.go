@@ -7,19 +7,17 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/nats-io/nuid"
-
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/subjects"
 )
 
 // OnActive says what Start does about a run of the chat that is active.
-type OnActive string
+type OnActive = runs.OnActive
 
 // What Start may do.
 const (
-	Supersede OnActive = "supersede" // the newer run takes the chat; the default
-	Reject    OnActive = "reject"    // the active run goes on and Start fails
+	Supersede = runs.Supersede // the newer run takes the chat; the default
+	Reject    = runs.Reject    // the active run goes on and Start fails
 )
 
 // Limits of what StartOptions carry, in bytes.
@@ -82,102 +80,62 @@ func (p *Producer) Start(ctx context.Context, o StartOptions) (*Run, error) {
 	if p.isClosed() {
 		return nil, ErrClosed
 	}
-	var r *Run // claimed, and not the chat's yet
-	for {
-		pointer, err := p.store.Pointer(ctx, o.Tenant, o.ChatID)
-		if err == nil {
-			err = p.admit(ctx, &o, pointer)
-		}
-		if err == nil {
-			r, err = p.claim(ctx, &o, r, pointer.Generation+1)
-		}
-		if err != nil {
-			p.discard(r)
-			return nil, err
-		}
-		older := pointer.RunID
-		pointer.Advance(r.id, r.generation, o.ClientToken)
-		err = p.store.SetPointer(ctx, pointer)
-		switch {
-		case err == nil:
-			p.supersede(ctx, older, r.id)
-			if err := p.begin(r); err != nil {
-				return nil, err
-			}
-			return r, nil
-		case !errors.Is(err, runs.ErrConflict):
-			p.abandon(r) // the pointer may name it
-			return nil, err
-		case ctx.Err() != nil:
-			p.discard(r)
-			return nil, ctx.Err()
-		}
-	}
-}
-
-// admit says whether a run may start in the chat.
-func (p *Producer) admit(ctx context.Context, o *StartOptions, pointer *runs.Pointer) error {
-	if id, ok := pointer.Started(o.ClientToken); ok {
-		return &AlreadyStartedError{RunID: id}
-	}
-	if o.OnActive == Supersede || pointer.RunID == "" {
-		return nil
-	}
-	active, err := p.active(ctx, pointer.RunID)
-	if err == nil && active {
-		err = &AlreadyStreamingError{RunID: pointer.RunID}
-	}
-	return err
-}
-
-// active says whether a run has no end, in its entry or in its log, which is the
-// first to have it.
-func (p *Producer) active(ctx context.Context, id subjects.RunID) (bool, error) {
-	e, err := p.store.Entry(ctx, id)
-	if errors.Is(err, ErrNotFound) || err == nil && !e.Active() {
-		return false, nil
+	started, err := p.store.StartRun(ctx, runs.StartRequest{
+		Entry: runs.Entry{Tenant: o.Tenant, ChatID: o.ChatID, Owner: o.Owner, Kind: o.Kind,
+			State: runs.StateRunning, Producer: p.lease.ID()},
+		OnActive: o.OnActive, ClientToken: o.ClientToken})
+	var left *runs.LeftoverError
+	if errors.As(err, &left) {
+		r := p.newRun(left.Entry, left.Entry.FirstStreamSeq)
+		r.unwanted = !left.Named
+		p.abandon(r)
+		return nil, left.Err
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	last, err := p.store.Last(ctx, id)
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
+	if started.Ended != nil {
+		p.tell(started.Older, started.Ended)
 	}
-	return err == nil && last.Kind != subjects.KindEnd, err
+	r := p.newRun(started.Entry, started.FirstStreamSeq)
+	if err := p.begin(r); err != nil {
+		return nil, err
+	}
+	p.log.Info("run started", "run", r.id, "generation", r.generation)
+	return r, nil
 }
 
-// claim makes the run's first record and its entry. A run that was claimed before
-// only gets its new place in the chat.
-func (p *Producer) claim(ctx context.Context, o *StartOptions, r *Run, generation uint64) (*Run, error) {
-	if r != nil {
-		e, err := p.store.ChangeEntry(ctx, r.id, func(e *runs.Entry) error {
-			if err := r.owns(e); err != nil {
-				return err // a janitor took the run for one that was replaced
-			}
-			e.Generation = generation
-			return nil
-		})
-		if err == nil {
-			r.entry, r.generation = e, generation
-			return r, nil
-		}
-		if !errors.Is(err, ErrEnded) {
-			return r, err
-		}
-		p.discard(r)
+// Begin begins the run of a turn that a worker has claimed. Of all who try one
+// succeeds, and never twice: the error is ErrBegun for the others, also when the one
+// that succeeded has died since; such a run ends as abandoned. It is *EndedError where
+// the run was stopped or replaced before, ErrNotFound, ErrClosed after Close, or
+// what kept the broker from answering; an unknown outcome is settled first.
+//
+// steerable says that messages may be sent to the run while it answers.
+func (p *Producer) Begin(ctx context.Context, id subjects.RunID, steerable bool) (*Run, error) {
+	if p.isClosed() {
+		return nil, ErrClosed
 	}
-	e := &runs.Entry{RunID: p.store.NewRunID(), Tenant: o.Tenant, ChatID: o.ChatID, Owner: o.Owner, Kind: o.Kind,
-		Generation: generation, State: runs.StateRunning, Producer: p.lease.ID(), Writer: nuid.Next(),
-		StartedAt: time.Now().UTC()}
-	first := subjects.Record{Kind: subjects.KindStart, Writer: e.Writer}
-	seq, err := p.store.Append(ctx, e.RunID, &first, 0)
-	e.FirstStreamSeq, e.ClaimStreamSeq = seq, seq
-	r = p.newRun(e, seq)
-	if err == nil {
-		err = p.store.CreateEntry(ctx, e)
+	e, err := p.store.ChangeEntry(ctx, id, func(e *runs.Entry) error {
+		switch {
+		case e.End != nil:
+			return &EndedError{End: *e.End, Seq: e.Seq}
+		case e.State != runs.StateQueued:
+			return ErrBegun
+		}
+		// The writer stays the one that made the run: whoever gets here is the only one.
+		e.State, e.Producer, e.Steerable, e.StartedAt = runs.StateRunning, p.lease.ID(), steerable, time.Now().UTC()
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	return r, err
+	r := p.newRun(e, e.FirstStreamSeq)
+	if err := p.begin(r); err != nil {
+		return nil, err
+	}
+	p.log.Info("run begun", "run", r.id, "kind", e.Kind)
+	return r, nil
 }
 
 // begin starts the run's writer.
@@ -186,33 +144,14 @@ func (p *Producer) begin(r *Run) error {
 		p.abandon(r)
 		return err
 	}
-	p.log.Info("run started", "run", r.id, "generation", r.generation)
 	if f := p.cfg.Metrics.Started; f != nil {
 		f()
 	}
 	return nil
 }
 
-// undoTimeout bounds what has to be done for the sake of others after a start.
+// undoTimeout bounds what has to be done for the sake of others when a run is given up.
 const undoTimeout = 5 * time.Second
-
-// supersede ends the run that the chat's pointer named before. If it cannot, the older run's
-// own Finish or a janitor does: the pointer tells them.
-func (p *Producer) supersede(ctx context.Context, older, newer subjects.RunID) {
-	if older == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
-	defer cancel()
-	end := subjects.End{Superseded: true, Reason: subjects.ReasonSuperseded, NextRunID: newer}
-	ended, err := p.store.EndRun(ctx, older, end)
-	switch {
-	case err == nil:
-		p.tell(older, &ended)
-	case !errors.Is(err, ErrNotFound):
-		p.log.Warn("the older run is not ended yet", "run", older, "next", newer, "error", err)
-	}
-}
 
 // tell lets a run of this process know at once that it has ended: it would learn of it
 // only with its next event.
@@ -228,22 +167,6 @@ func (p *Producer) tell(id subjects.RunID, ended *EndedError) {
 	for _, r := range lost {
 		r.fail(ended)
 	}
-}
-
-// discard removes a run that no pointer names, now or later. A nil run is none.
-func (p *Producer) discard(r *Run) {
-	if r == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(p.ctx, undoTimeout)
-	defer cancel()
-	if err := p.store.Discard(ctx, r.id); err != nil {
-		p.log.Warn("a run that was not needed is not removed yet", "run", r.id, "error", err)
-		r.unwanted = true
-		p.abandon(r)
-		return
-	}
-	r.stop()
 }
 
 // abandon ends a run whose writer never began, now or later.

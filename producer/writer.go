@@ -24,6 +24,10 @@ func (r *Run) write() {
 		if !ok {
 			return
 		}
+		if err := r.noteAsked(b.last); err != nil {
+			r.fail(err)
+			return
+		}
 		from := time.Now()
 		s, err := r.append(b)
 		if err != nil {
@@ -39,7 +43,11 @@ func (r *Run) write() {
 		r.history.add(s)
 		r.checkpointIfDue()
 		r.changed.wake()
+		asked := len(r.asking) > 0
 		r.mu.Unlock()
+		if asked {
+			r.noteResolved(b.last)
+		}
 	}
 }
 

@@ -1,8 +1,10 @@
 package runs
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nuid"
@@ -22,16 +24,23 @@ func (s *Store) Seal(ctx context.Context, id subjects.RunID, end subjects.End, s
 		return nil
 	})
 	if errors.Is(err, ErrEnded) {
-		err = nil
+		return e, nil
 	}
-	return e, err
+	if err != nil {
+		return e, err
+	}
+	if err := s.Promote(ctx, e.Tenant, e.ChatID); err != nil {
+		s.log.Warn("the chat's next turn did not get its time yet; a janitor sees to it", "run", id, "error", err)
+	}
+	return e, nil
 }
 
 // EndRun ends a run that the caller does not write: its producer is gone, or a
 // newer run took the chat. It fences whoever writes the run, however fast. A run
-// that has an end keeps it, and that end is what is returned.
-func (s *Store) EndRun(ctx context.Context, id subjects.RunID, end subjects.End) (EndedError, error) {
-	writer := nuid.Next()
+// that has an end keeps it, and that end is what is returned. What the run has asked
+// and nobody answered is closed before its end; words are events to say before that.
+func (s *Store) EndRun(ctx context.Context, id subjects.RunID, end subjects.End, words ...[]byte) (EndedError, error) {
+	writer, said := nuid.Next(), false
 	for {
 		last, err := s.Last(ctx, id)
 		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrLogLost) {
@@ -44,11 +53,19 @@ func (s *Store) EndRun(ctx context.Context, id subjects.RunID, end subjects.End)
 		if e := last.End(); e != nil {
 			return s.sealed(ctx, id, *e, last.Last)
 		}
-		r := subjects.EndRecord(end, last.Last, writer)
-		_, err = s.Append(ctx, id, &r, last.StreamSeq)
+		if !said {
+			if last, err = s.say(ctx, id, end, words, last, writer); err == nil {
+				said = true
+			}
+		}
+		if err == nil {
+			r := subjects.EndRecord(end, last.Last, writer)
+			_, err = s.Append(ctx, id, &r, last.StreamSeq)
+		}
 		var ended *EndedError
 		switch {
 		case err == nil:
+			s.TellEnded(id)
 			return s.sealed(ctx, id, end, last.Last)
 		case errors.As(err, &ended):
 			return s.sealed(ctx, id, ended.End, ended.Seq)
@@ -60,6 +77,26 @@ func (s *Store) EndRun(ctx context.Context, id subjects.RunID, end subjects.End)
 			return EndedError{}, ctx.Err()
 		}
 	}
+}
+
+// say appends the last words of a run that the caller does not write, behind last, and
+// returns the record to go on from. Whoever writes the run is fenced by it.
+func (s *Store) say(ctx context.Context, id subjects.RunID, end subjects.End, words [][]byte, last Stored, writer string) (Stored, error) {
+	closing, err := s.lastWords(ctx, id, end)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return last, err
+	}
+	words = append(slices.Clone(words), closing...)
+	if len(words) == 0 {
+		return last, nil
+	}
+	r := subjects.Record{Kind: subjects.KindEvents, Last: last.Last + uint64(len(words)), Count: len(words),
+		Writer: writer, Body: bytes.Join(words, []byte{'\n'})}
+	seq, err := s.Append(ctx, id, &r, last.StreamSeq)
+	if err != nil {
+		return last, err
+	}
+	return Stored{Record: r, StreamSeq: seq}, nil
 }
 
 func (s *Store) sealed(ctx context.Context, id subjects.RunID, end subjects.End, seq uint64) (EndedError, error) {

@@ -17,7 +17,9 @@ type State string
 
 // The states an entry can be in.
 const (
+	StateQueued    State = "queued" // its turn waits for a worker, or behind another run
 	StateRunning   State = "running"
+	StateWaiting   State = "waiting"   // for an answer; never stored, see Entry.Doing
 	StateFinishing State = "finishing" // every event is stored, the application is saving
 	StateEnded     State = "ended"
 )
@@ -45,15 +47,18 @@ type Entry struct {
 	ChatID         string         `json:"chat_id"`
 	Owner          string         `json:"owner,omitempty"`
 	Kind           string         `json:"kind,omitempty"` // the turn's kind; "" means send
-	Generation     uint64         `json:"generation"`     // place in the chat: higher is newer
+	TurnID         string         `json:"turn_id,omitempty"`
+	Generation     uint64         `json:"generation"` // place in the chat: higher is newer; 0 while it waits behind another run
 	State          State          `json:"state"`
-	Producer       string         `json:"producer"`         // the lease that keeps the run alive
-	Writer         string         `json:"writer"`           // who may write the log
-	ClaimStreamSeq uint64         `json:"claim_stream_seq"` // the start or takeover record that made Writer the writer
-	FirstStreamSeq uint64         `json:"first_stream_seq"` // the start record
-	Marks          []Mark         `json:"marks,omitempty"`  // oldest first
-	Segments       int            `json:"segments"`         // how many are stored; more may be
-	Seq            uint64         `json:"seq"`              // newest seq at the last checkpoint or the end
+	Producer       string         `json:"producer"`            // the lease that keeps the run alive
+	Writer         string         `json:"writer"`              // who may write the log
+	ClaimStreamSeq uint64         `json:"claim_stream_seq"`    // the start or takeover record that made Writer the writer
+	FirstStreamSeq uint64         `json:"first_stream_seq"`    // the start record
+	Marks          []Mark         `json:"marks,omitempty"`     // oldest first
+	Segments       int            `json:"segments"`            // how many are stored; more may be
+	Seq            uint64         `json:"seq"`                 // newest seq at the last checkpoint or the end
+	Steerable      bool           `json:"steerable,omitempty"` // its agent takes messages while it answers
+	Questions      []Question     `json:"questions,omitempty"` // those that are open
 	StartedAt      time.Time      `json:"started_at"`
 	EndedAt        time.Time      `json:"ended_at,omitzero"`
 	End            *subjects.End  `json:"end,omitempty"`
@@ -87,6 +92,17 @@ func (e *Entry) ReplayFrom(afterSeq uint64) uint64 {
 
 // Active says whether the run has no end yet.
 func (e *Entry) Active() bool { return e.End == nil }
+
+// Doing is what the run is doing as the outside sees it: a run that has open questions
+// waits for them, also one that has ended for their sake.
+func (e *Entry) Doing() State {
+	for _, q := range e.Questions {
+		if q.Interrupt == (e.End != nil) && e.State != StateQueued {
+			return StateWaiting
+		}
+	}
+	return e.State
+}
 
 // Entry reads a run's entry at the leader; ErrNotFound where there is none.
 func (s *Store) Entry(ctx context.Context, id subjects.RunID) (*Entry, error) {

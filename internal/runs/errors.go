@@ -22,7 +22,33 @@ var (
 	ErrLogLost = errors.New("the run's log is gone from the broker")
 	// ErrNotProvisioned: a stream or bucket does not exist yet.
 	ErrNotProvisioned = errors.New("the fabric's streams do not exist")
+	// ErrAlreadyStreaming: the chat's run is active; matched by *AlreadyStreamingError.
+	ErrAlreadyStreaming = errors.New("the chat has an active run")
+	// ErrAlreadyStarted: the client token started a run before; matched by *AlreadyStartedError.
+	ErrAlreadyStarted = errors.New("this token has started a run")
+	// ErrQueueFull: as many turns wait in the chat as may.
+	ErrQueueFull = errors.New("as many turns wait in this chat as may")
 )
+
+// AlreadyStreamingError names the active run that kept another from starting.
+type AlreadyStreamingError struct{ RunID subjects.RunID }
+
+func (e *AlreadyStreamingError) Error() string {
+	return "the chat has an active run: " + string(e.RunID)
+}
+
+// Is makes the error match ErrAlreadyStreaming.
+func (e *AlreadyStreamingError) Is(target error) bool { return target == ErrAlreadyStreaming }
+
+// AlreadyStartedError names the run that the same client token started before.
+type AlreadyStartedError struct{ RunID subjects.RunID }
+
+func (e *AlreadyStartedError) Error() string {
+	return "this token has started run " + string(e.RunID)
+}
+
+// Is makes the error match ErrAlreadyStarted.
+func (e *AlreadyStartedError) Is(target error) bool { return target == ErrAlreadyStarted }
 
 // EndedError says that, and how, a run ended. It is ErrEnded, and ErrFenced too,
 // since whoever wrote the end took the run from the writer that meets it.

@@ -22,11 +22,7 @@ const tidyEvery = time.Minute
 // evict removes ended runs: those kept for longer than the retention, and of each
 // owner the oldest beyond the number it may keep. Within a chat the older run
 // always leaves first, so that the pointer's run is the last one there is.
-func (j *Janitor) evict(ctx context.Context, v *view) error {
-	now, err := j.store.brokerTime(ctx)
-	if err != nil {
-		return err
-	}
+func (j *Janitor) evict(ctx context.Context, v *view, now time.Time) error {
 	due := v.due(now, j.cfg)
 	var errs []error
 	for _, e := range due {
@@ -66,14 +62,15 @@ func (v *view) due(now time.Time, cfg JanitorConfig) []*Entry {
 	for _, ended := range owners {
 		slices.SortFunc(ended, func(a, b *Entry) int { return v.stored[b.RunID].Compare(v.stored[a.RunID]) })
 		for i, e := range ended {
-			if i >= cfg.mayKeep(e.Owner) || now.Sub(v.stored[e.RunID]) >= cfg.Retention {
+			age := now.Sub(v.stored[e.RunID])
+			if (i >= cfg.mayKeep(e.Owner) || age >= cfg.Retention) && !v.waits(e, age) {
 				leaves[e.RunID] = true
 			}
 		}
 	}
 	var due []*Entry
 	for _, chat := range chats {
-		slices.SortFunc(chat, func(a, b *Entry) int { return cmp.Compare(a.Generation, b.Generation) })
+		slices.SortFunc(chat, func(a, b *Entry) int { return cmp.Compare(a.place(), b.place()) })
 		for _, e := range chat {
 			if !leaves[e.RunID] {
 				break
@@ -83,6 +80,15 @@ func (v *view) due(now time.Time, cfg JanitorConfig) []*Entry {
 	}
 	return due
 }
+
+// waits says whether an answer to the ended run may still start the chat's next one.
+func (v *view) waits(e *Entry, age time.Duration) bool {
+	p := v.pointer(e)
+	return e.Doing() == StateWaiting && p != nil && p.RunID == e.RunID && age < subjects.LogMaxAge
+}
+
+// place orders the runs of a chat: one that waits behind others is the newest.
+func (e *Entry) place() uint64 { return e.Generation - 1 }
 
 // Evict removes an ended run: pointer, log, segments, and at last the entry, so that
 // a process that dies in between leaves an entry by which the next sweep goes on. A
@@ -124,15 +130,20 @@ func (s *Store) Discard(ctx context.Context, id subjects.RunID) error {
 	}
 }
 
-// removeData purges a run's log and segments.
+// removeData purges a run's log, its segments and its turn.
 func (s *Store) removeData(ctx context.Context, id subjects.RunID) error {
 	if err := s.purge(ctx, subjects.RunsStream(id.Partition()), subjects.RunSubject(id)); err != nil {
 		return err
 	}
-	return s.purge(ctx, subjects.BucketStream, subjects.SegmentsSubject(id))
+	for _, keys := range []string{subjects.SegmentsSubject(id), subjects.KeySubject(subjects.TurnKey(id)), subjects.TurnPartsSubject(id)} {
+		if err := s.purge(ctx, subjects.BucketStream, keys); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// tidy removes logs and segments that belong to no run. One is believed to be stray
+// tidy removes logs, segments and turns that belong to no run. One is believed to be stray
 // only when two looks, JanitorConfig.Tidy apart, have found it without an entry: a start
 // stores its first record before its entry.
 func (j *Janitor) tidy(ctx context.Context) error {
@@ -143,6 +154,9 @@ func (j *Janitor) tidy(ctx context.Context) error {
 		}
 	}
 	err := j.store.runsWithData(ctx, subjects.BucketStream, subjects.SegmentKeysSubject, subjects.RunOfSegmentSubject, found)
+	if err == nil {
+		err = j.store.runsWithData(ctx, subjects.BucketStream, subjects.TurnKeysSubject, subjects.RunOfSubject, found)
+	}
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 type JanitorConfig struct {
 	Lease     time.Duration // how long a run may be without a living producer
 	Retention time.Duration // how long an ended run is kept
+	TurnTTL   time.Duration // how long a turn whose time has come may wait for a worker
 	// MaxEndedPerOwner is how many ended runs of one owner are kept. 0 means
 	// subjects.MaxEndedPerOwner for each owner, while runs that name none, which are
 	// many users', are kept for their time; any other number bounds those too.
@@ -50,6 +51,7 @@ type Janitor struct {
 func NewJanitor(s *Store, cfg JanitorConfig) *Janitor {
 	cfg.Lease = or(cfg.Lease, subjects.Lease)
 	cfg.Retention = or(cfg.Retention, subjects.Retention)
+	cfg.TurnTTL = or(cfg.TurnTTL, subjects.TurnTTL)
 	cfg.Interval = or(cfg.Interval, min(cfg.Lease/3, 5*time.Second))
 	cfg.Tidy = or(cfg.Tidy, tidyEvery)
 	if cfg.Logger == nil {
@@ -104,7 +106,11 @@ func (j *Janitor) Sweep(ctx context.Context) (err error) {
 		j.forget()
 		return err
 	}
-	err = errors.Join(j.endOrphans(ctx, v), j.evict(ctx, v))
+	now, err := j.store.brokerTime(ctx)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(j.endOrphans(ctx, v, now), j.evict(ctx, v, now))
 	if time.Since(j.tidied) >= j.cfg.Tidy {
 		err = errors.Join(err, j.tidy(ctx))
 		j.tidied = time.Now()
@@ -160,7 +166,7 @@ func (j *Janitor) look(ctx context.Context) (*view, error) {
 // endOrphans ends the runs whose producer has been gone for a whole lease time, as
 // this janitor itself has seen, and those that a newer run of their chat replaced
 // without ending them.
-func (j *Janitor) endOrphans(ctx context.Context, v *view) error {
+func (j *Janitor) endOrphans(ctx context.Context, v *view, now time.Time) error {
 	var errs []error
 	seen := map[subjects.RunID]time.Time{}
 	for _, e := range v.entries {
@@ -168,7 +174,12 @@ func (j *Janitor) endOrphans(ctx context.Context, v *view) error {
 			continue
 		}
 		replaced := v.replaced(e)
-		if v.alive[e.Producer] && !replaced {
+		if e.State == StateQueued && !replaced {
+			if orphan, err := j.seeToQueued(ctx, v, e, now); !orphan {
+				errs = append(errs, err)
+				continue
+			}
+		} else if v.alive[e.Producer] && !replaced {
 			continue
 		}
 		since, known := j.orphans[e.RunID]
@@ -189,12 +200,23 @@ func (j *Janitor) endOrphans(ctx context.Context, v *view) error {
 
 // replaced says whether the chat's pointer has gone past the run.
 func (v *view) replaced(e *Entry) bool {
+	p := v.pointer(e)
+	return p != nil && e.replacedBy(p)
+}
+
+// pointer is that of the run's chat; nil where there is none.
+func (v *view) pointer(e *Entry) *Pointer {
 	key, err := subjects.PointerKey(e.Tenant, e.ChatID)
 	if err != nil {
-		return false
+		return nil
 	}
-	p := v.pointers[subjects.KeySubject(key)]
-	return p != nil && p.RunID != e.RunID && p.Generation > e.Generation
+	return v.pointers[subjects.KeySubject(key)]
+}
+
+// replacedBy says whether the chat has gone on to a newer run. One that waits behind
+// others has not had its place yet.
+func (e *Entry) replacedBy(p *Pointer) bool {
+	return p.RunID != "" && p.RunID != e.RunID && e.Generation > 0 && p.Generation > e.Generation
 }
 
 // endOrphan decides at the leader what the sweep's view only suggested.
@@ -211,8 +233,10 @@ func (j *Janitor) endOrphan(ctx context.Context, id subjects.RunID) error {
 		return err
 	}
 	end := subjects.End{Reason: subjects.ReasonAbandoned}
-	if p.RunID != "" && p.RunID != id && p.Generation > e.Generation {
+	if e.replacedBy(p) {
 		end = subjects.End{Reason: subjects.ReasonSuperseded, Superseded: true, NextRunID: p.RunID}
+	} else if e.State == StateQueued {
+		return j.forgetQueued(ctx, e, p)
 	} else if alive, err := j.store.ProducerAlive(ctx, e.Producer); err != nil || alive {
 		return err
 	}
@@ -222,8 +246,12 @@ func (j *Janitor) endOrphan(ctx context.Context, id subjects.RunID) error {
 	}
 	j.log.Warn("ended a run that nobody would have finished",
 		"run", id, "reason", got.End.Reason, "seq", got.Seq, "producer", e.Producer)
-	if j.cfg.Metrics.Ended != nil {
-		j.cfg.Metrics.Ended(got.End.Reason)
-	}
+	j.ended(got.End.Reason)
 	return nil
+}
+
+func (j *Janitor) ended(why subjects.Reason) {
+	if j.cfg.Metrics.Ended != nil {
+		j.cfg.Metrics.Ended(why)
+	}
 }

@@ -142,7 +142,12 @@ func directMessage(m *nats.Msg) (message, error) {
 // of deleted keys left out, in pages. A key that changes meanwhile may come twice
 // but is never missed, since a change moves it behind all others.
 func (s *Store) eachKey(ctx context.Context, stream, subject string, f func(message)) error {
-	ask := directGet{Seq: 1, NextFor: subject, Batch: pageRecords, MaxBytes: pageBytes}
+	return s.eachKeyFrom(ctx, stream, subject, 1, f)
+}
+
+// eachKeyFrom is eachKey for what is stored at a stream sequence or behind it.
+func (s *Store) eachKeyFrom(ctx context.Context, stream, subject string, from uint64, f func(message)) error {
+	ask := directGet{Seq: from, NextFor: subject, Batch: pageRecords, MaxBytes: pageBytes}
 	for {
 		page, more, err := s.direct(ctx, stream, ask)
 		if err != nil {

@@ -20,6 +20,8 @@ type Pointer struct {
 	RunID      subjects.RunID `json:"run_id"`
 	Generation uint64         `json:"generation"` // grows with every start in the chat
 	Starts     []TokenStart   `json:"starts,omitempty"`
+	// Queue holds the runs whose turns wait behind RunID, the next one first.
+	Queue []subjects.RunID `json:"queue,omitempty"`
 
 	key      string
 	revision uint64
@@ -45,6 +47,16 @@ func (p *Pointer) Started(token string) (subjects.RunID, bool) {
 // Advance makes the pointer name a newer run. token may be empty.
 func (p *Pointer) Advance(id subjects.RunID, generation uint64, token string) {
 	p.RunID, p.Generation = id, generation
+	p.remember(id, token)
+}
+
+// Enqueue puts a run behind all others of the chat. token may be empty.
+func (p *Pointer) Enqueue(id subjects.RunID, token string) {
+	p.Queue = append(p.Queue, id)
+	p.remember(id, token)
+}
+
+func (p *Pointer) remember(id subjects.RunID, token string) {
 	if token == "" {
 		return
 	}

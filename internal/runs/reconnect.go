@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -69,6 +70,21 @@ func (s *Store) untilReconnect(ctx context.Context) (context.Context, context.Ca
 		defer r.mu.Unlock()
 		delete(r.calls, n)
 	}
+}
+
+// pause waits before a question is asked again, and doubles the next wait. It ends early
+// when the connection comes back; false says that ctx is done.
+func (s *Store) pause(ctx context.Context, wait *time.Duration) bool {
+	again := time.NewTimer(*wait)
+	defer again.Stop()
+	*wait = min(2**wait, longestRetry)
+	select {
+	case <-ctx.Done():
+		return false
+	case <-s.Reconnected():
+	case <-again.C:
+	}
+	return true
 }
 
 // Close stops what Open started and leaves the connection open. It may be called

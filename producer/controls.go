@@ -1,0 +1,71 @@
+package producer
+
+import (
+	"context"
+
+	"github.com/rejoin/rejoin/internal/runs"
+)
+
+// Control is what was sent to a run: a stop, the answer to a question, or a message
+// for the running turn.
+type Control = runs.Control
+
+// The kinds of control that a run is given.
+const (
+	ControlStop   = runs.ControlStop
+	ControlAnswer = runs.ControlAnswer
+	ControlInput  = runs.ControlInput
+)
+
+// maxControls is how many controls of a run wait for its writer; more than a person
+// sends. What is beyond stays stored and is not given out.
+const maxControls = 1024
+
+// Stopping is closed when somebody has asked for the run to be stopped, also when that
+// was before this process took it. The run takes events all the same: it is up to
+// its writer to finish it, with reason stopped.
+func (r *Run) Stopping() <-chan struct{} { return r.stopping }
+
+// NextControl waits for the next control of the run, in the order in which they are
+// stored, and gives each once; those from before this process took the run too. The error is that
+// of Publish once the run takes no events any more, or ctx's.
+func (r *Run) NextControl(ctx context.Context) (Control, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.await(ctx, func() bool { return len(r.controls) > 0 || r.closing }); err != nil {
+		return Control{}, err
+	}
+	if len(r.controls) == 0 {
+		return Control{}, r.refusal()
+	}
+	c := r.controls[0]
+	r.controls = r.controls[1:]
+	return c, nil
+}
+
+// listen takes in what is sent to the run, until the run is over for this process.
+func (r *Run) listen() {
+	err := r.p.store.WatchControls(r.ctx, r.id, 0, func(c Control) { r.control(r.ctx, c) })
+	if err != nil && r.ctx.Err() == nil {
+		r.p.log.Error("the run cannot be stopped, answered or steered", "run", r.id, "error", err)
+	}
+}
+
+func (r *Run) control(ctx context.Context, c Control) {
+	if c.Kind == runs.ControlEnded {
+		_ = r.Check(ctx) // it ends the run here, if that is true
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.controls) >= maxControls {
+		r.p.log.Warn("a control is not given out: too many wait", "run", r.id, "kind", c.Kind)
+		return
+	}
+	r.controls = append(r.controls, c)
+	if c.Kind == ControlStop && !r.stopped {
+		r.stopped = true
+		close(r.stopping)
+	}
+	r.changed.wake()
+}
