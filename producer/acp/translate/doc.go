@@ -4,6 +4,7 @@
 //	message.go    text and thoughts, in messages that follow one another
 //	tool.go       tool calls: the call, its result, and its record as an activity
 //	record.go     that record: what all updates of a call add up to
+//	shown.go      the record as people see it
 //	result.go     what a finished call has to say
 //	plan.go       plans, and everything that is passed on as CUSTOM
 //	question.go   permission requests and forms, as what people are asked

@@ -28,9 +28,10 @@ func (t *Translator) input() (json.RawMessage, error) {
 
 // userMessage is the last message of the user, nil when the input has none.
 func (t *Translator) userMessage(in *record) ([]byte, error) {
-	if said := in.values["text"]; isString(said) {
+	id := quote(agui.UserMessageID(t.cfg.RunID))
+	if said := in.values["text"]; isString(said) && in.values["messages"] == nil {
 		m := &record{}
-		m.set("id", quote(t.id("user", 0)))
+		m.set("id", id)
 		m.set("role", json.RawMessage(`"user"`))
 		m.set("content", said)
 		return m.json(), nil
@@ -45,7 +46,7 @@ func (t *Translator) userMessage(in *record) ([]byte, error) {
 			continue
 		}
 		if plain(m.values["id"]) == "" {
-			m.set("id", quote(t.id("user", 0)))
+			m.set("id", id)
 		}
 		return m.json(), nil
 	}

@@ -10,6 +10,7 @@ import (
 type record struct {
 	keys   []string
 	values map[string]json.RawMessage
+	size   int // bytes of all keys and values
 }
 
 // merge takes the fields of an update: a field that is there replaces, one that is
@@ -28,10 +29,13 @@ func (r *record) set(key string, value json.RawMessage) {
 	if r.values == nil {
 		r.values = map[string]json.RawMessage{}
 	}
-	if _, had := r.values[key]; !had {
+	old, had := r.values[key]
+	if !had {
 		r.keys = append(r.keys, key)
+		r.size += len(key)
 	}
 	r.values[key] = value
+	r.size += len(value) - len(old)
 }
 
 // without is a copy of the record that lacks some fields.
@@ -51,6 +55,17 @@ func (r *record) filled() *record {
 	for _, key := range r.keys {
 		if !isNull(r.values[key]) {
 			out.set(key, r.values[key])
+		}
+	}
+	return out
+}
+
+// essence is what a record is about, without what may be large.
+func (r *record) essence() *record {
+	out := &record{}
+	for _, key := range []string{"toolCallId", "title", "kind", "status"} {
+		if value := r.values[key]; len(value) > 0 && len(value) <= 4096 {
+			out.set(key, value)
 		}
 	}
 	return out

@@ -3,11 +3,17 @@ package translate
 import (
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 )
 
+// maxResult is how many bytes a call has to say at most. As JSON that may be twice as much.
+const maxResult = 4 << 20
+
 // outcome is what a finished call has to say: the text of its content, else its output,
-// else its content as it is, else its status.
-func outcome(r *record) string {
+// else its content as it is, else its status. Its record has all of them.
+func outcome(r *record) string { return cut(said(r), maxResult) }
+
+func said(r *record) string {
 	content := r.values["content"]
 	if s := textOf(content); s != "" {
 		return s
@@ -48,4 +54,15 @@ func textOf(content json.RawMessage) string {
 		}
 	}
 	return strings.Join(all, "\n")
+}
+
+// cut is the beginning of s, of up to n bytes and of whole characters.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }

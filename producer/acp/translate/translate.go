@@ -13,6 +13,11 @@ type Config struct {
 	RunID  string // required
 	// Input is the turn's input: an AG-UI RunAgentInput or {"text":"…"}.
 	Input json.RawMessage
+
+	// Terminal gives the end of what a terminal has printed so far, as an object like
+	// {"output":"…","truncated":true}, nil where it knows none. It shows in the
+	// records of tool calls that hold the terminal. It may be nil.
+	Terminal func(terminalID string) json.RawMessage
 }
 
 // Translator makes the AG-UI events of one turn. Its methods must not be called at once.
@@ -29,8 +34,10 @@ type Translator struct {
 	open     *message // nil when none is
 	messages int
 
-	calls []*call // in the order they started
-	byID  map[string]*call
+	calls   []*call // in the order they started
+	started int     // how many calls there were
+	kept    int     // bytes of their records
+	byID    map[string]*call
 }
 
 // New makes a translator for one turn. emit gets the finished events in order, each a
@@ -118,10 +125,7 @@ func (t *Translator) Fail(message, code string) error {
 func (t *Translator) close(status string) {
 	t.closeMessage()
 	for _, c := range t.calls {
-		if !c.done {
-			c.record.set("status", json.RawMessage(status))
-			t.report(c)
-		}
+		t.closeCall(c, status)
 	}
 }
 
