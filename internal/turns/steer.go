@@ -1,0 +1,81 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/rejoin/rejoin/internal/runs"
+)
+
+// maxInputs is how many messages a run may be given while it answers.
+const maxInputs = 256
+
+// Steer brings a message to the chat's active run where that takes one: its agent does,
+// or it has not begun. Any other active run is replaced by a turn of the message's
+// own, and where none is active it is a turn like any other. OnActive is not looked at. Errors as of Send.
+func (q *Queue) Steer(ctx context.Context, r SendRequest) (Sent, error) {
+	if r.Kind == "" {
+		r.Kind = KindSteer
+	}
+	r.OnActive = runs.Supersede
+	if r.Kind == KindHeartbeat {
+		r.OnActive = runs.Reject
+	}
+	if err := r.check(q.cfg.MaxInput); err != nil {
+		return Sent{}, err
+	}
+	p, err := q.store.Pointer(ctx, r.Tenant, r.ChatID)
+	if err != nil {
+		return Sent{}, err
+	}
+	if id, ok := p.Started(r.ClientToken); ok {
+		return q.repeated(ctx, &r, id)
+	}
+	if p.RunID == "" {
+		return q.Send(ctx, r)
+	}
+	e, err := q.store.Entry(ctx, p.RunID)
+	switch {
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return Sent{}, err
+	case err != nil, !takesInput(e):
+		return q.Send(ctx, r)
+	}
+	sent, err := q.give(ctx, e, &r)
+	if errors.Is(err, errTakesNoMore) {
+		return q.Send(ctx, r)
+	}
+	return sent, err
+}
+
+// takesInput says whether a message for the run will be taken. A run that has not begun
+// takes it as a part of what it is asked.
+func takesInput(e *runs.Entry) bool {
+	return e.Active() && (e.State == runs.StateQueued || e.State == runs.StateRunning && e.Steerable)
+}
+
+var errTakesNoMore = errors.New("the run takes no more messages")
+
+// give stores a message in the first place for one that is free.
+func (q *Queue) give(ctx context.Context, e *runs.Entry, r *SendRequest) (Sent, error) {
+	sent := Sent{ChatID: r.ChatID, TurnID: e.TurnID, RunID: e.RunID, Steered: true}
+	for n := 1; n <= maxInputs; n++ {
+		c, won, err := q.store.PutControl(ctx, e.RunID, runs.Control{
+			Kind: runs.ControlInput, ID: strconv.Itoa(n), Body: r.Input, Token: r.ClientToken})
+		switch {
+		case err != nil:
+			return Sent{}, err
+		case won:
+			q.log.Info("message given to a run", "run", e.RunID, "input", n)
+			return sent, nil
+		case c.Closed:
+			return Sent{}, errTakesNoMore
+		case r.ClientToken != "" && c.Token == r.ClientToken:
+			sent.Repeated = true
+			return sent, nil
+		}
+	}
+	return Sent{}, fmt.Errorf("%w: the run has been given %d messages", ErrQueueFull, maxInputs)
+}

@@ -1,0 +1,142 @@
+package turns
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// The kinds of turn that mean something here; an application has its own besides.
+const (
+	KindSend      = "send"      // a message; the default
+	KindRetry     = "retry"     // the last message again: supersedes
+	KindEdit      = "edit"      // the last message, changed: supersedes
+	KindSteer     = "steer"     // a message for the run that is answering
+	KindApproval  = "approval"  // the answer to what a run has ended to ask
+	KindHeartbeat = "heartbeat" // the application's own start: never supersedes
+	KindCanvas    = "canvas"
+)
+
+// Limits of what names things, in bytes.
+const (
+	MaxKind        = 64
+	MaxClientToken = 128
+	maxHeaders     = 64
+	maxHeaderBytes = 16 << 10
+)
+
+// Turn is one request to produce in a chat, as it is stored until its run leaves.
+type Turn struct {
+	TurnID string            `json:"turn_id"`
+	RunID  subjects.RunID    `json:"run_id"`
+	Tenant string            `json:"tenant,omitempty"`
+	ChatID string            `json:"chat_id"`
+	Owner  string            `json:"owner,omitempty"`
+	Kind   string            `json:"kind"`
+	Input  json.RawMessage   `json:"input"`
+	Header map[string]string `json:"header,omitempty"`
+	SentAt time.Time         `json:"sent_at"`
+}
+
+// SendRequest asks for a turn.
+type SendRequest struct {
+	Tenant string // at most subjects.MaxOutside bytes
+	ChatID string // required; see subjects.CheckChatID
+	Owner  string // at most subjects.MaxOutside bytes; "" for none
+	Kind   string // at most MaxKind bytes; "" means send
+	// Input is a JSON object: an AG-UI RunAgentInput or {"text":"…"}.
+	Input json.RawMessage // required
+	// Header holds headers of the client's request that its agent may see.
+	Header map[string]string
+	// ClientToken makes a repeated send give the first one's run; at most
+	// MaxClientToken bytes, "" for none.
+	ClientToken string
+	// OnActive is what to do about an active run. "" means what suits the kind: retry and edit
+	// supersede, any other is refused.
+	OnActive runs.OnActive
+}
+
+func (r *SendRequest) check(maxInput int) error {
+	if err := subjects.CheckChatID(r.ChatID); err != nil {
+		return fmt.Errorf("%w: chat_id is %w; allowed are 1 to %d bytes of valid UTF-8", ErrOptions, err, subjects.MaxOutside)
+	}
+	for _, f := range []struct {
+		name, value string
+		limit       int
+	}{
+		{"tenant", r.Tenant, subjects.MaxOutside},
+		{"owner", r.Owner, subjects.MaxOutside},
+		{"kind", r.Kind, MaxKind},
+		{"client_token", r.ClientToken, MaxClientToken},
+	} {
+		if len(f.value) > f.limit || !utf8.ValidString(f.value) {
+			return fmt.Errorf("%w: %s has %d bytes; allowed are up to %d bytes of valid UTF-8", ErrOptions, f.name, len(f.value), f.limit)
+		}
+	}
+	if err := checkInput(r.Input, maxInput); err != nil {
+		return err
+	}
+	headers := 0
+	for k, v := range r.Header {
+		headers += len(k) + len(v)
+	}
+	if len(r.Header) > maxHeaders || headers > maxHeaderBytes {
+		return fmt.Errorf("%w: %d forwarded headers of %d bytes; allowed are %d of %d bytes",
+			ErrOptions, len(r.Header), headers, maxHeaders, maxHeaderBytes)
+	}
+	if r.Kind == "" {
+		r.Kind = KindSend
+	}
+	return r.checkOnActive()
+}
+
+func (r *SendRequest) checkOnActive() error {
+	supersedes := r.Kind == KindRetry || r.Kind == KindEdit
+	switch r.OnActive {
+	case "":
+		r.OnActive = runs.Reject
+		if supersedes {
+			r.OnActive = runs.Supersede
+		}
+	case runs.Supersede:
+		if r.Kind == KindHeartbeat {
+			return fmt.Errorf("%w: a turn of kind heartbeat never supersedes; allowed are on_active reject and queue", ErrOptions)
+		}
+	case runs.Reject, runs.Behind:
+	default:
+		return fmt.Errorf("%w: on_active is %.40q; allowed are reject, queue and supersede", ErrOptions, r.OnActive)
+	}
+	return nil
+}
+
+// checkInput says whether an input may be stored: one JSON object within its size.
+func checkInput(input json.RawMessage, limit int) error {
+	switch trimmed := bytes.TrimLeft(input, " \t\r\n"); {
+	case len(input) == 0:
+		return fmt.Errorf(`%w: input is missing; it is a RunAgentInput or {"text":"…"}`, ErrOptions)
+	case len(input) > limit:
+		return fmt.Errorf("%w: input has %d bytes; allowed are %d", ErrOptions, len(input), limit)
+	case len(trimmed) == 0, trimmed[0] != '{', !json.Valid(input):
+		return fmt.Errorf(`%w: input is no JSON object; it is a RunAgentInput or {"text":"…"}`, ErrOptions)
+	}
+	var in struct {
+		Text     json.RawMessage `json:"text"`
+		Messages json.RawMessage `json:"messages"`
+		Resume   json.RawMessage `json:"resume"`
+	}
+	if err := json.Unmarshal(input, &in); err != nil {
+		return fmt.Errorf("%w: input: %w", ErrOptions, err)
+	}
+	if in.Text == nil && in.Messages == nil && in.Resume == nil {
+		return fmt.Errorf(`%w: input has neither text nor messages; it is a RunAgentInput or {"text":"…"}`, ErrOptions)
+	}
+	if in.Messages == nil && in.Resume == nil && (len(in.Text) == 0 || in.Text[0] != '"') {
+		return fmt.Errorf("%w: input.text is no string", ErrOptions)
+	}
+	return nil
+}
