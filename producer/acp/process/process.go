@@ -33,7 +33,7 @@ type Process struct {
 	cmd    *exec.Cmd
 	said   *stderr
 	errs   *os.File
-	drain  sync.WaitGroup
+	told   chan struct{} // closed when all of standard error is read
 	exited chan struct{} // closed when it has ended, its group is killed, and it is reaped
 	exit   Exit
 
@@ -69,6 +69,7 @@ func Start(cfg Config) (*Process, error) {
 	p := &Process{
 		cmd:    exec.Command(cfg.Command[0], cfg.Command[1:]...), //nolint:noctx // ended by End, as a group
 		said:   &stderr{log: cfg.Logger},
+		told:   make(chan struct{}),
 		exited: make(chan struct{}),
 		alive:  true,
 	}
@@ -89,9 +90,14 @@ func Start(cfg Config) (*Process, error) {
 		p.closeOurs()
 		return nil, fmt.Errorf("start %s: %w", Clean([]byte(strings.Join(cfg.Command, " ")), maxLast), err)
 	}
-	if p.errs != nil {
-		p.drain.Go(func() { p.said.drain(p.errs) })
+	if p.errs == nil {
+		close(p.told)
+		return p, nil
 	}
+	go func() {
+		defer close(p.told)
+		p.said.drain(p.errs)
+	}()
 	return p, nil
 }
 
@@ -156,6 +162,9 @@ func (p *Process) Exited() <-chan struct{} { return p.exited }
 // Exit says how the process ended. It is only valid when Exited is closed.
 func (p *Process) Exit() Exit { return p.exit }
 
+// Told is closed when all that the process wrote to standard error has been read.
+func (p *Process) Told() <-chan struct{} { return p.told }
+
 // LastLine is the last line the process wrote to standard error, at most 300 bytes.
 func (p *Process) LastLine() string { return p.said.lastLine() }
 
@@ -191,7 +200,7 @@ func (p *Process) Wait() Exit {
 	if p.errs != nil {
 		// What has left the group may hold the pipe open for ever.
 		late := time.AfterFunc(time.Second, func() { _ = p.errs.Close() })
-		p.drain.Wait()
+		<-p.told
 		late.Stop()
 	}
 	p.closeOurs()

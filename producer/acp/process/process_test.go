@@ -212,7 +212,7 @@ func TestClean(t *testing.T) {
 		"\x1b[":                       "[",
 		"bad\xff":                     "bad\uFFFD",
 		"0123456789abcdef":            "0123456789…",
-		"ünicode ünicode":             "ünicode ü…",
+		"ünicode ünicode":             "ünicode…",
 		"line\u2028sep\u202Eoverride": "line sep o…",
 	} {
 		require.Equal(t, want, process.Clean([]byte(in), 10), "%q", in)
