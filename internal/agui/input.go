@@ -10,10 +10,15 @@ const ProtocolVersion = "1.0"
 // the input of later turns and in what a browser shows.
 func UserMessageID(runID string) string { return "user-" + runID }
 
+// IsRunInput reports whether an input is a RunAgentInput: an object that has messages.
+func IsRunInput(input json.RawMessage) bool {
+	return member(input, "messages") != nil && isObject(input)
+}
+
 // Text returns the text of an input of the form {"text":"…"}. An input that has
 // messages is a RunAgentInput whatever else it has.
 func Text(input json.RawMessage) (string, bool) {
-	if !isObject(input) || member(input, "messages") != nil {
+	if !isObject(input) || IsRunInput(input) {
 		return "", false
 	}
 	body, ok := inside(member(input, "text"))
@@ -55,7 +60,7 @@ func UserText(input json.RawMessage) string {
 // byte. Any other object lends it its members, and is given the others: the ids, the
 // earlier messages and, where it has a text, the message that says it.
 func RunInput(threadID, runID string, input json.RawMessage, earlier []json.RawMessage) json.RawMessage {
-	if member(input, "messages") != nil && isObject(input) {
+	if IsRunInput(input) {
 		return input
 	}
 	if !isObject(input) {

@@ -1,0 +1,175 @@
+package agui_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rejoin/rejoin/producer/agui"
+)
+
+const (
+	started  = `{"type":"RUN_STARTED","threadId":"t","runId":"r"}`
+	delta    = `{ "type":"TEXT_MESSAGE_CHUNK","messageId":"m","delta":"\ud83d \u00e9é😀 [DONE]" ,"x":1.50}`
+	finished = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
+	failed   = `{"type":"RUN_ERROR","message":"no"}`
+)
+
+func data(events ...string) (body string) {
+	for _, e := range events {
+		body += "data: " + e + "\n\n"
+	}
+	return body
+}
+
+func TestEventsPassByteForByte(t *testing.T) {
+	t.Parallel()
+	want := []string{started, delta, finished}
+	for name, body := range map[string]string{
+		"plain":            data(want...),
+		"CRLF":             strings.ReplaceAll(data(want...), "\n", "\r\n"),
+		"CR":               strings.ReplaceAll(data(want...), "\n", "\r"),
+		"no space":         strings.ReplaceAll(data(want...), "data: ", "data:"),
+		"a mark first":     "\ufeff" + data(want...),
+		"comments":         ": hello\n\n:\n" + strings.ReplaceAll(data(want...), "\n\n", "\n: ping\n\n"),
+		"other fields":     "retry: 5\n" + strings.ReplaceAll(data(want...), "data: ", "event: message\nid: 7\ndatabase: 1\nunknown\ndata: "),
+		"empty events":     "data\n\ndata:\n\ndata:  \n\n" + data(want...),
+		"done":             data(started, delta, "[DONE]", finished, "[DONE]"),
+		"lines":            strings.ReplaceAll(data(want...), `,"`, ",\ndata: \""),
+		"no empty line":    strings.TrimSuffix(data(want...), "\n"),
+		"no line end":      strings.TrimSuffix(data(want...), "\n\n"),
+		"after the end":    data(started, delta, finished, delta, "{", "nothing"),
+		"a second end":     data(started, delta, finished, failed, finished),
+		"long empty lines": strings.Repeat("\n", 100_000) + data(want...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			turn := newTurn(`{"text":"hi"}`)
+			require.NoError(t, run(t, agui.Config{URL: streaming(t, body)}, turn))
+			require.Equal(t, want, turn.events)
+		})
+	}
+}
+
+func TestRunErrorIsTheEnd(t *testing.T) {
+	t.Parallel()
+	turn := newTurn(`{"text":"hi"}`)
+	require.NoError(t, run(t, agui.Config{URL: streaming(t, data(started, failed, started, finished))}, turn))
+	require.Equal(t, []string{started, failed}, turn.events)
+}
+
+func TestARunMayFollowAFinishedOne(t *testing.T) {
+	t.Parallel()
+	want := []string{started, finished, started, delta, finished}
+	turn := newTurn(`{"text":"hi"}`)
+	require.NoError(t, run(t, agui.Config{URL: streaming(t, data(want...))}, turn))
+	require.Equal(t, want, turn.events)
+
+	// And has to finish like the first.
+	turn = newTurn(`{"text":"hi"}`)
+	require.ErrorIs(t, run(t, agui.Config{URL: streaming(t, data(want[:4]...))}, turn), agui.ErrNoTerminal)
+	require.Equal(t, want[:4], turn.events)
+}
+
+// The recordings of stock agents pass as they are, up to the first RUN_FINISHED that no
+// new run follows.
+func TestStockAgents(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("../../test/agui/testdata/*.sse")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		name := strings.TrimSuffix(path, ".sse")
+		body, err := os.ReadFile(path)
+		require.NoError(t, err)
+		lines, err := os.ReadFile(name + ".ndjson")
+		require.NoError(t, err)
+		input, err := os.ReadFile(name + ".input.json")
+		require.NoError(t, err)
+		var want []string
+		for line := range strings.Lines(string(lines)) {
+			want = append(want, strings.TrimSuffix(line, "\n"))
+			if strings.Contains(line, `"type":"RUN_FINISHED"`) {
+				break
+			}
+		}
+		turn := newTurn(string(input))
+		require.NoError(t, run(t, agui.Config{URL: streaming(t, string(body))}, turn), name)
+		require.Equal(t, want, turn.events, name)
+	}
+}
+
+// chunked is an HTTP answer whose body ends where the connection does, unless it is whole.
+func chunked(body string, whole bool) string {
+	answer := "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+	if body != "" {
+		answer += fmt.Sprintf("%x\r\n%s\r\n", len(body), body)
+	}
+	if whole {
+		answer += "0\r\n\r\n"
+	}
+	return answer
+}
+
+// Wherever an answer is cut, before its terminal event is there, the turn fails; what
+// came before is published.
+func TestACutAnswerIsAnError(t *testing.T) {
+	t.Parallel()
+	all := []string{started, delta, finished}
+	body := data(all...)
+	end := strings.LastIndex(body, "}") + 1
+	for _, whole := range []bool{true, false} {
+		for cut := range end {
+			turn := newTurn(`{"text":"hi"}`)
+			err := run(t, agui.Config{URL: raw(t, chunked(body[:cut], whole))}, turn)
+			n := strings.Count(body[:cut], "\n\n")
+			if whole {
+				require.True(t, isAny(err, agui.ErrNoTerminal, agui.ErrMalformed), "cut at %d: %v", cut, err)
+				n = strings.Count(body[:cut]+"\n\n", "}\n") // what is there is there
+			} else {
+				require.ErrorIs(t, err, agui.ErrBroken, "cut at %d", cut)
+			}
+			require.Equal(t, strings.Join(all[:n], "\n"), strings.Join(turn.events, "\n"), "cut at %d", cut)
+		}
+	}
+	// Once the terminal event is there, nothing is missing.
+	for _, cut := range []int{end + 2, len(body)} {
+		turn := newTurn(`{"text":"hi"}`)
+		require.NoError(t, run(t, agui.Config{URL: raw(t, chunked(body[:cut], false))}, turn))
+		require.Len(t, turn.events, 3)
+	}
+}
+
+func TestWhatIsNoEventIsAnError(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{`{"type":"X"`, `nothing`, `{}`, `{"type":""}`, `[]`, `{"type":"X"}{"type":"Y"}`, "{\"type\":\"\xff\"}", "null"} {
+		turn := newTurn(`{"text":"hi"}`)
+		err := run(t, agui.Config{URL: streaming(t, data(started, bad, finished))}, turn)
+		require.ErrorIs(t, err, agui.ErrMalformed, bad)
+		require.Equal(t, []string{started}, turn.events)
+	}
+}
+
+func TestALargeEventIsAnError(t *testing.T) {
+	t.Parallel()
+	fits := `{"type":"RAW","event":"` + strings.Repeat("x", 1000-25) + `"}`
+	require.Len(t, fits, 1000)
+	turn := newTurn(`{"text":"hi"}`)
+	require.NoError(t, run(t, agui.Config{URL: streaming(t, data(started, fits, finished)), MaxEventBytes: 1000}, turn))
+	for name, body := range map[string]string{
+		"a byte more":    data(started, fits+" ", finished),
+		"without end":    data(started) + "data: " + strings.Repeat("x", 100_000),
+		"in lines":       data(started) + strings.Repeat("data: 0123456789\n", 1000) + "\n",
+		"a comment":      data(started) + ":" + strings.Repeat("x", 100_000),
+		"of empty lines": data(started) + strings.Repeat("data\n", 5000),
+	} {
+		turn := newTurn(`{"text":"hi"}`)
+		err := run(t, agui.Config{URL: streaming(t, body), MaxEventBytes: 1000}, turn)
+		require.ErrorIs(t, err, agui.ErrTooLarge, name)
+		require.Equal(t, []string{started}, turn.events, name)
+	}
+}
