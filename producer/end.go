@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/subjects"
 )
 
@@ -16,6 +18,7 @@ import (
 type ending struct {
 	decided bool // end stands
 	end     subjects.End
+	said    bool // the log holds what closes open questions
 	stored  bool // the log holds result
 	over    bool // result and err are final, and the run is no longer this process's
 	result  EndedError
@@ -142,12 +145,35 @@ func (r *Run) tryEnd(ctx context.Context, end subjects.End, whatever bool) (Ende
 	case last.Kind == subjects.KindEnd:
 		return EndedError{End: *last.End(), Seq: last.Last}, nil
 	}
+	if last, err = r.lastWords(ctx, end, last); err != nil {
+		return EndedError{}, err
+	}
 	rec := subjects.EndRecord(end, last.Last, r.writer)
 	_, err = r.p.store.Append(ctx, r.id, &rec, last.StreamSeq)
 	if errors.Is(err, ErrFenced) && !errors.Is(err, ErrEnded) {
 		err = errBetween // a record of ours or of another, the next look tells
 	}
 	return EndedError{End: end, Seq: last.Last}, err
+}
+
+// lastWords closes the questions that the run leaves open. Behind a terminal event that
+// is not told, since nothing may follow one; the run's end tells it.
+func (r *Run) lastWords(ctx context.Context, end subjects.End, last runs.Stored) (runs.Stored, error) {
+	r.mu.Lock()
+	open, terminal := len(r.open) > 0, r.terminal
+	r.mu.Unlock()
+	if !open || r.ending.said {
+		return last, nil
+	}
+	words, err := r.p.store.LastWords(ctx, r.id, end)
+	if err == nil && len(words) > 0 && !terminal {
+		rec := subjects.Record{Kind: subjects.KindEvents, Last: last.Last + uint64(len(words)), Count: len(words),
+			Writer: r.writer, Body: bytes.Join(words, []byte{'\n'})}
+		last.StreamSeq, err = r.p.store.Append(ctx, r.id, &rec, last.StreamSeq)
+		last.Record = rec
+	}
+	r.ending.said = err == nil
+	return last, err
 }
 
 // endLater has the run's end stored by a later attempt: at every renewal of the

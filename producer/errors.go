@@ -39,6 +39,8 @@ var (
 	ErrAlreadyStarted = runs.ErrAlreadyStarted
 	// ErrBegun: the run of this turn has begun before.
 	ErrBegun = errors.New("the turn has begun before")
+	// ErrNotBegun: the run is that of a turn, and waits for the worker that will begin it.
+	ErrNotBegun = errors.New("the run's turn waits for a worker")
 	// ErrSkipped: returned by a save that did not write since the chat has moved on.
 	ErrSkipped = errors.New("skipped: the chat has moved on")
 	// ErrSaveRunning: a save has not returned though its time was over.

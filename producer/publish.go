@@ -41,7 +41,7 @@ func (r *Run) publish(ctx context.Context, event []byte, at uint64) (seq uint64,
 		return 0, false, err
 	}
 	size := len(e.Raw)
-	a, asks := asks(&e)
+	a, asks := asksOf(&e)
 	r.mu.Lock()
 	for {
 		if err := r.refusal(); err != nil {
@@ -71,9 +71,9 @@ func (r *Run) publish(ctx context.Context, event []byte, at uint64) (seq uint64,
 	r.assigned++
 	seq = r.assigned
 	r.queue.push(e.Raw, seq)
+	r.terminal = agui.IsTerminal(e.Type)
 	if asks {
-		a.seq = seq
-		r.asking = append(r.asking, a)
+		r.asks(a, seq)
 	}
 	r.nudge()
 	r.mu.Unlock()

@@ -16,9 +16,9 @@ type asking struct {
 	resolve string // the id of a question that is closed
 }
 
-// asks looks whether an event opens or closes questions. It costs nothing for all events
+// asksOf looks whether an event opens or closes questions. It costs nothing for all events
 // but CUSTOM and RUN_FINISHED.
-func asks(e *agui.Event) (a asking, any bool) {
+func asksOf(e *agui.Event) (a asking, any bool) {
 	if q, ok := agui.Asked(e); ok {
 		q = q.Small()
 		a.ask = []runs.Question{{Name: q.Name, RequestID: q.RequestID, MessageID: q.MessageID, Value: q.Value, Options: q.Options}}
@@ -32,6 +32,18 @@ func asks(e *agui.Event) (a asking, any bool) {
 		a.ask = append(a.ask, runs.Question{Name: runs.InterruptName, RequestID: it.ID, Value: it.Raw, Interrupt: true})
 	}
 	return a, len(a.ask) > 0
+}
+
+// asks takes in what an event does to the run's questions. The caller holds mu.
+func (r *Run) asks(a asking, seq uint64) {
+	a.seq = seq
+	r.asking = append(r.asking, a)
+	for _, q := range a.ask {
+		if !q.Interrupt {
+			r.open[q.RequestID] = true
+		}
+	}
+	delete(r.open, a.resolve)
 }
 
 // noteAsked writes the questions of the events up to a seq into the run's entry, before

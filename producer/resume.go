@@ -17,7 +17,8 @@ import (
 // next event gets the number after the newest one that is stored. What the former
 // writer had not had acknowledged is as if it had never been.
 //
-// The error is ErrNotFound, *EndedError, ErrLogLost, ErrClosed after Close, ErrFenced
+// The error is ErrNotFound, *EndedError, ErrNotBegun for the run of a turn that no worker
+// has begun, ErrLogLost, ErrClosed after Close, ErrFenced
 // when yet another writer took the run meanwhile, or ctx's.
 func (p *Producer) Resume(ctx context.Context, id subjects.RunID) (*Run, error) {
 	if p.isClosed() {
@@ -29,6 +30,9 @@ func (p *Producer) Resume(ctx context.Context, id subjects.RunID) (*Run, error) 
 	}
 	if e.End != nil {
 		return nil, &EndedError{End: *e.End, Seq: e.Seq}
+	}
+	if e.State == runs.StateQueued {
+		return nil, ErrNotBegun
 	}
 	writer := nuid.Next()
 	last, seq, err := p.takeOver(ctx, id, writer)

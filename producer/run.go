@@ -47,8 +47,10 @@ type Run struct {
 	err      error  // why nothing can be published any more
 	stopped  bool   // stopping is closed
 	controls []Control
-	asking   []asking // what the events on their way to the broker ask and close
-	changed  signal   // anything above
+	asking   []asking        // what the events on their way to the broker ask and close
+	open     map[string]bool // questions asked and not closed, interrupts left out
+	terminal bool            // the newest event but for questions' is RUN_FINISHED or RUN_ERROR
+	changed  signal          // anything above
 
 	entry *runs.Entry // as last stored; the checkpoints' own
 
@@ -76,7 +78,13 @@ func (s *signal) wake() {
 func (p *Producer) newRun(e *runs.Entry, prev uint64) *Run {
 	r := &Run{p: p, id: e.RunID, writer: e.Writer, tenant: e.Tenant, chat: e.ChatID, generation: e.Generation,
 		wake: make(chan struct{}, 1), written: make(chan struct{}), done: make(chan struct{}),
-		turn: make(chan struct{}, 1), stopping: make(chan struct{}), prev: prev, entry: e}
+		turn: make(chan struct{}, 1), stopping: make(chan struct{}), prev: prev, entry: e,
+		open: map[string]bool{}}
+	for _, q := range e.Questions {
+		if !q.Interrupt {
+			r.open[q.RequestID] = true
+		}
+	}
 	r.ctx, r.stop = context.WithCancel(p.ctx)
 	return r
 }

@@ -82,7 +82,7 @@ func (s *Store) EndRun(ctx context.Context, id subjects.RunID, end subjects.End,
 // say appends the last words of a run that the caller does not write, behind last, and
 // returns the record to go on from. Whoever writes the run is fenced by it.
 func (s *Store) say(ctx context.Context, id subjects.RunID, end subjects.End, words [][]byte, last Stored, writer string) (Stored, error) {
-	closing, err := s.lastWords(ctx, id, end)
+	closing, err := s.LastWords(ctx, id, end)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return last, err
 	}

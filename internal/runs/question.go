@@ -89,9 +89,9 @@ func (c *Control) Decided(otherwise string) (status string, outcome json.RawMess
 	return agui.StatusOf(c.Body), c.Body, ""
 }
 
-// lastWords are the events that close what an ended run has asked. An answer that was
-// given and not yet told counts.
-func (s *Store) lastWords(ctx context.Context, id subjects.RunID, end subjects.End) ([][]byte, error) {
+// LastWords closes what a run that ends has asked, for good, and gives the events that
+// tell so. An answer that was given and not yet told counts.
+func (s *Store) LastWords(ctx context.Context, id subjects.RunID, end subjects.End) ([][]byte, error) {
 	e, err := s.Entry(ctx, id)
 	if err != nil {
 		return nil, err
