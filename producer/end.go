@@ -171,6 +171,9 @@ func (r *Run) lastWords(ctx context.Context, end subjects.End, last runs.Stored)
 			Writer: r.writer, Body: bytes.Join(words, []byte{'\n'})}
 		last.StreamSeq, err = r.p.store.Append(ctx, r.id, &rec, last.StreamSeq)
 		last.Record = rec
+		if errors.Is(err, ErrFenced) && !errors.Is(err, ErrEnded) {
+			err = errBetween
+		}
 	}
 	r.ending.said = err == nil
 	return last, err
