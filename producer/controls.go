@@ -2,6 +2,8 @@ package producer
 
 import (
 	"context"
+	"slices"
+	"strconv"
 
 	"github.com/rejoin/rejoin/internal/runs"
 )
@@ -68,4 +70,29 @@ func (r *Run) control(ctx context.Context, c Control) {
 		close(r.stopping)
 	}
 	r.changed.wake()
+}
+
+// CloseQuestion closes a question of the run that will have no answer, unless it has
+// one: whoever comes first wins. It returns what decided. reason is for people.
+func (r *Run) CloseQuestion(ctx context.Context, requestID, reason string) (Control, error) {
+	return r.p.store.CloseQuestion(ctx, r.id, requestID, reason)
+}
+
+// Inputs lists the messages that have been sent to the run so far, in order.
+func (r *Run) Inputs(ctx context.Context) ([]Control, error) {
+	all, err := r.p.store.Controls(ctx, r.id, 0)
+	return slices.DeleteFunc(all, func(c Control) bool { return c.Kind != ControlInput || c.Closed }), err
+}
+
+// CloseInputs makes sure that no further message for the run is accepted. after is the
+// number of the last one that the caller knows; those that came meanwhile are
+// returned.
+func (r *Run) CloseInputs(ctx context.Context, after int) (missed []Control, err error) {
+	for n := after + 1; ; n++ {
+		c, _, err := r.p.store.PutControl(ctx, r.id, Control{Kind: ControlInput, ID: strconv.Itoa(n), Closed: true})
+		if err != nil || c.Closed {
+			return missed, err
+		}
+		missed = append(missed, c)
+	}
 }
