@@ -77,7 +77,7 @@ func TestMalformedUpdatesSayWhatIsWrongAndTheTurnGoesOn(t *testing.T) {
 	t.Parallel()
 	tr := begin(t)
 	for update, says := range map[string]string{
-		``: "not one JSON object",
+		``:     "not one JSON object",
 		`{`:    "found",
 		`null`: "not one JSON object",
 		`{}{}`: "malformed",
