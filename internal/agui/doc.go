@@ -17,7 +17,9 @@
 //     that end it, and those of a run as a whole.
 //   - question.go: questions to people, how they are asked, closed and
 //     recognised; interrupt.go the ones that AG-UI ends a run with.
-//   - input.go: the inputs of turns, RunAgentInput and {"text":…}.
+//   - input.go: the inputs of turns, RunAgentInput and {"text":…}; settle.go
+//     what earlier messages lack when such a text follows them.
+//   - messages.go: [Messages], what a chat's turns come to; message.go one of them.
 //   - members.go looks into JSON that was scanned, object.go builds it.
 //   - lines.go: events as lines ([OneLine], [Lines]) and as a JSON array
 //     ([AppendArray]).

@@ -1,6 +1,9 @@
 package agui
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // ProtocolVersion is the version of AG-UI that inputs made here are in.
 const ProtocolVersion = "1.0"
@@ -58,7 +61,8 @@ func UserText(input json.RawMessage) string {
 
 // RunInput makes a RunAgentInput of an input: a RunAgentInput stays as it is, byte for
 // byte. Any other object lends it its members, and is given the others: the ids, the
-// earlier messages and, where it has a text, the message that says it.
+// earlier messages and, where it has a text, the message that says it; tool calls
+// before that which have no result are given one that says so.
 func RunInput(threadID, runID string, input json.RawMessage, earlier []json.RawMessage) json.RawMessage {
 	if IsRunInput(input) {
 		return input
@@ -87,16 +91,16 @@ func RunInput(threadID, runID string, input json.RawMessage, earlier []json.RawM
 
 // messages is a JSON array of the earlier messages and the one that input has.
 func messages(runID string, input json.RawMessage, earlier []json.RawMessage) []byte {
-	var lines []byte
+	list := make([][]byte, 0, len(earlier)+1)
 	for _, m := range earlier {
 		if isObject(m) {
-			lines = append(append(lines, OneLine(m)...), '\n')
+			list = append(list, OneLine(m))
 		}
 	}
 	if text, ok := Text(input); ok {
-		lines = append(lines, userMessage(runID, text)...)
+		list = append(settle(list), userMessage(runID, text))
 	}
-	return AppendArray(nil, lines)
+	return AppendArray(nil, bytes.Join(list, newline))
 }
 
 func userMessage(runID, text string) []byte {
