@@ -4,6 +4,7 @@
 //
 // early: updates of a session come before the answer that names it. load, resume: sessions can be taken up again.
 // auth: sessions need authenticate. The steps are at the end.
+import { closeSync } from "node:fs";
 import { Readable } from "node:stream";
 import { agent, methods, ndJsonStream, RequestError } from "@agentclientprotocol/sdk";
 
@@ -222,15 +223,16 @@ const steps = {
   },
   stderr: ({ rest }) => new Promise((resolve) => process.stderr.write(JSON.parse(rest), resolve)),
   die: ({ rest }) => (rest === "KILL" ? process.kill(process.pid, "SIGKILL") : process.exit(Number(rest))),
-  "close-stdout": () => new Promise((resolve) => process.stdout.end(resolve)),
+  "close-stdout": () => closeSync(1), // Node's own way leaves it open
   // The last chunk and the response in one write.
   together: ({ sessionId, rest }) => {
     out.hold('"stopReason"');
     void say(sessionId, rest);
   },
-  // Chunks after the response, at so many milliseconds.
-  late: ({ sessionId, rest }) => {
-    for (const ms of rest.split(",")) setTimeout(() => void say(sessionId, `late ${ms}`), Number(ms));
+  // A chunk behind the response, both in one write.
+  behind: ({ sessionId, rest }) => {
+    out.hold(JSON.stringify(rest));
+    setTimeout(() => void say(sessionId, rest));
   },
   // A request that no client knows.
   unknown: async ({ sessionId, rest }) => {
