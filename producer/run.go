@@ -92,6 +92,9 @@ func (p *Producer) newRun(e *runs.Entry, prev uint64) *Run {
 // ID is the run's id.
 func (r *Run) ID() subjects.RunID { return r.id }
 
+// Generation is the run's place in its chat: the higher the newer.
+func (r *Run) Generation() uint64 { return r.generation }
+
 // LastSeq is the number of the newest event that Publish has taken, stored or not; 0
 // before the first.
 func (r *Run) LastSeq() uint64 {

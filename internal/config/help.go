@@ -15,7 +15,11 @@ type About struct {
 
 // WriteHelp explains the command.
 func (s *Set) WriteHelp(w io.Writer, a About) {
-	fmt.Fprintf(w, "%s: %s\n\nUsage: %s [flags]\n", s.fs.Name(), a.Summary, s.fs.Name())
+	fmt.Fprintf(w, "%s: %s\n\nUsage: %s [flags]", s.fs.Name(), a.Summary, s.fs.Name())
+	if s.rest != nil {
+		fmt.Fprintf(w, " [-- %s]\n\n%s: %s", s.rest.kind, s.rest.kind, s.rest.usage)
+	}
+	fmt.Fprintln(w)
 	if a.Text != "" {
 		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(a.Text))
 	}

@@ -20,6 +20,13 @@ func Env(name string) string {
 type Set struct {
 	fs    *flag.FlagSet
 	flags []*entry
+	rest  *rest // nil where no arguments may follow the flags
+}
+
+// rest is what may follow the flags.
+type rest struct {
+	p           *[]string
+	kind, usage string
 }
 
 // entry is one declared flag. It is what package flag sees, so that the error of a
@@ -66,6 +73,10 @@ func (s *Set) Add(v Value, name, usage string) {
 	s.fs.Var(e, name, usage)
 }
 
+// Rest lets arguments follow the flags, behind "--". kind is how the help page calls
+// them; usage says what they are for.
+func (s *Set) Rest(p *[]string, kind, usage string) { s.rest = &rest{p, kind, usage} }
+
 // Given says whether a flag was set, by itself or by its variable.
 func (s *Set) Given(name string) bool {
 	given := false
@@ -79,7 +90,9 @@ func (s *Set) Parse(args []string, lookup func(string) (string, bool)) error {
 	if err := s.fs.Parse(args); err != nil {
 		return s.explain(err)
 	}
-	if rest := s.fs.Args(); len(rest) > 0 {
+	if rest := s.fs.Args(); len(rest) > 0 && s.rest != nil {
+		*s.rest.p = rest
+	} else if len(rest) > 0 {
 		return s.wrong("there is an argument %.60q that belongs to no flag; %s", rest[0], s.takes("allowed are flags only: "))
 	}
 	for _, e := range s.flags {

@@ -52,6 +52,35 @@ func OneOf(p *string, words ...string) Value {
 		func(s string) bool { return slices.Contains(words, s) })
 }
 
+// list is text that may be given more than once.
+type list struct {
+	text
+	all *[]string
+}
+
+// List is text that may be given more than once; in the environment, one a line. The
+// rest is as of Text.
+func List(p *[]string, kind, allowed string, check func(string) bool) Value {
+	return &list{text{nil, kind, allowed, check}, p}
+}
+
+func (v *list) Set(s string) error {
+	for line := range strings.SplitSeq(s, "\n") {
+		if v.check != nil && !v.check(line) {
+			return &badValue{line}
+		}
+		*v.all = append(*v.all, line)
+	}
+	return nil
+}
+
+func (v *list) String() string {
+	if v == nil || v.all == nil {
+		return ""
+	}
+	return strings.Join(*v.all, ", ")
+}
+
 type duration struct {
 	p         *time.Duration
 	from, max time.Duration

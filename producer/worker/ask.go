@@ -1,0 +1,174 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/rejoin/rejoin/internal/agui"
+	"github.com/rejoin/rejoin/producer"
+	"github.com/rejoin/rejoin/producer/agent"
+)
+
+// question is one that is open.
+type question struct {
+	agui.Question
+	answer chan producer.Control // one place; what decided
+	over   chan error            // one place; why there is none
+}
+
+const maxQuestionName = 64
+
+// Ask implements agent.Turn.
+func (j *job) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
+	if q.Name == "" || len(q.Name) > maxQuestionName || !utf8.ValidString(q.Name) {
+		return agent.Answer{}, fmt.Errorf("a question's name has %d bytes; allowed are 1 to %d bytes of valid UTF-8", len(q.Name), maxQuestionName)
+	}
+	open, err := j.put(q)
+	if err != nil {
+		return agent.Answer{}, err
+	}
+	if f := j.w.cfg.Metrics.Asked; f != nil {
+		f()
+	}
+	select {
+	case c := <-open.answer:
+		return j.answered(open, c)
+	case err := <-open.over:
+		return agent.Answer{}, err
+	case <-ctx.Done():
+		return j.withdraw(ctx, open)
+	}
+}
+
+// put publishes a question and makes it known, in the order that lets no answer be lost.
+func (j *job) put(q agent.Question) (*question, error) {
+	value := maps.Clone(q.Value)
+	if value == nil {
+		value = map[string]any{}
+	}
+	if _, has := value["options"]; !has && len(q.Options) > 0 {
+		value["options"] = q.Options
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("a question's value is no JSON: %w", err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.sealed {
+		return nil, agent.ErrOver
+	}
+	j.asked++
+	id := fmt.Sprintf("%s:%d", j.run.ID(), j.asked)
+	open := &question{answer: make(chan producer.Control, 1), over: make(chan error, 1),
+		Question: agui.Question{Name: q.Name, RequestID: id, MessageID: "question-" + id, Value: raw, Options: q.Options}}
+	j.questions[id] = open
+	for _, event := range agui.RequestEvents(open.Question) {
+		if err := j.publish(event); err != nil {
+			delete(j.questions, id)
+			return nil, err
+		}
+	}
+	return open, nil
+}
+
+// answered tells the answer in the run, stores that, and only then gives it to the agent.
+func (j *job) answered(open *question, c producer.Control) (agent.Answer, error) {
+	status, outcome, reason := c.Decided(agui.StatusCancelled)
+	if err := j.resolve(open, status, outcome, reason); err != nil {
+		return agent.Answer{}, err
+	}
+	if _, err := j.run.Flush(j.w.hard); err != nil {
+		return agent.Answer{}, turnError(err)
+	}
+	if c.Closed {
+		return agent.Answer{}, agent.ErrOver
+	}
+	return agent.Answer{RequestID: open.RequestID, Status: agent.Status(status), Outcome: outcome}, nil
+}
+
+// resolve publishes that a question is closed, unless it has been told.
+func (j *job) resolve(open *question, status string, outcome json.RawMessage, reason string) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.questions[open.RequestID] != open {
+		return agent.ErrOver
+	}
+	delete(j.questions, open.RequestID)
+	if j.sealed {
+		return agent.ErrOver
+	}
+	return j.sendOwn(agui.ResolvedEvents(open.Question, status, outcome, reason)...)
+}
+
+// withdraw closes a question whose agent does not wait any more. An answer that was
+// faster is told, and the agent gets it.
+func (j *job) withdraw(ctx context.Context, open *question) (agent.Answer, error) {
+	cause := context.Cause(ctx)
+	c, err := j.close(open, reasonOf(cause))
+	if err != nil {
+		return agent.Answer{}, err
+	}
+	if !c.Closed {
+		return j.answered(open, c)
+	}
+	status, outcome, reason := c.Decided(agui.StatusCancelled)
+	if err := j.resolve(open, status, outcome, reason); err != nil {
+		return agent.Answer{}, err
+	}
+	return agent.Answer{}, cause
+}
+
+// close makes sure that a question gets no answer any more, unless it has one.
+func (j *job) close(open *question, reason string) (producer.Control, error) {
+	ctx, cancel := context.WithTimeout(j.w.hard, closeTimeout)
+	defer cancel()
+	return j.run.CloseQuestion(ctx, open.RequestID, reason)
+}
+
+// cancelQuestions lets everyone who waits for an answer know that the turn is to stop:
+// agents that do not look at their context wait for nothing either.
+func (j *job) cancelQuestions(cause error) {
+	for _, open := range j.openQuestions() {
+		c, err := j.close(open, reasonOf(cause))
+		if err != nil {
+			j.log.Warn("a question is not closed yet", "request", open.RequestID, "error", err)
+			continue
+		}
+		if !c.Closed {
+			j.give(open, c)
+			continue
+		}
+		if err := j.resolve(open, agui.StatusCancelled, nil, c.Reason); err == nil {
+			open.over <- cause
+		}
+	}
+}
+
+// dropQuestions tells those who wait that there is nothing to wait for.
+func (j *job) dropQuestions(why error) {
+	for _, open := range j.openQuestions() {
+		select {
+		case open.over <- why:
+		default:
+		}
+	}
+}
+
+func (j *job) openQuestions() []*question {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Collect(maps.Values(j.questions))
+}
+
+// give hands what decided to whoever waits.
+func (j *job) give(open *question, c producer.Control) {
+	select {
+	case open.answer <- c:
+	default: // it was given before
+	}
+}

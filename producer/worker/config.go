@@ -1,0 +1,72 @@
+package worker
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/rejoin/rejoin/internal/turns"
+	"github.com/rejoin/rejoin/producer"
+	"github.com/rejoin/rejoin/producer/agent"
+	"github.com/rejoin/rejoin/producer/save"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// ErrConfig is wrapped by New's error for a configuration that cannot work.
+var ErrConfig = errors.New("worker configuration")
+
+// Config says how a Worker works.
+type Config struct {
+	Producer *producer.Producer // required; writes the runs
+	Turns    *turns.Queue       // required
+	Agent    agent.Agent        // required
+	// Saver saves the turns. nil saves nothing, and every run ends as not persisted.
+	Saver save.Saver
+
+	Concurrency  int           // turns at once; 0 means DefaultConcurrency
+	SaveTimeout  time.Duration // how long a save may take; 0 means producer.DefaultSaveTimeout
+	StopPatience time.Duration // what a stopped agent has for its last words; 0 means 1 s
+	// Grace is how long turns may go on once Run's context is done; 0 means none: the
+	// agents are told to stop at once.
+	Grace time.Duration
+
+	Metrics Metrics
+	Logger  *slog.Logger // may be nil
+}
+
+// DefaultConcurrency is how many turns a worker runs at once. Agents mostly wait for
+// a model.
+const DefaultConcurrency = 16
+
+const (
+	defaultStopPatience = time.Second
+	// linger is how long a place is kept for an agent that does not return.
+	linger = 10 * time.Second
+)
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Producer == nil || c.Turns == nil || c.Agent == nil {
+		return c, fmt.Errorf("%w: Producer, Turns and Agent are required", ErrConfig)
+	}
+	if c.Concurrency < 0 || c.SaveTimeout < 0 || c.StopPatience < 0 || c.Grace < 0 {
+		return c, fmt.Errorf("%w: no number and no time may be negative", ErrConfig)
+	}
+	c.Concurrency = cmp.Or(c.Concurrency, DefaultConcurrency)
+	c.StopPatience = cmp.Or(c.StopPatience, defaultStopPatience)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c, nil
+}
+
+// Metrics is told what happens. A nil function is not called. They are called from many
+// goroutines at once and must not block.
+type Metrics struct {
+	Running func(delta int)                                  // turns being answered
+	Waited  func(time.Duration)                              // from sending a turn to its beginning, by two clocks
+	Done    func(reason subjects.Reason, took time.Duration) // a turn is over, as far as this worker is concerned
+	Lost    func()                                           // a turn's run was ended by somebody else
+	Asked   func()                                           // a question was put
+}

@@ -1,0 +1,89 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/internal/turns"
+	"github.com/rejoin/rejoin/producer"
+	"github.com/rejoin/rejoin/producer/save"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// finish saves the turn and ends its run. Messages that came too late for this turn
+// are the next one: that is sent before the run ends, so that none is lost.
+func (j *job) finish(ctx context.Context, reason subjects.Reason) {
+	j.passOn(ctx)
+	o := producer.FinishOptions{Reason: reason, SaveTimeout: j.w.cfg.SaveTimeout}
+	if j.w.cfg.Saver != nil {
+		o.Save = func(ctx context.Context) error { return j.save(ctx, reason) }
+	}
+	end, err := j.run.Finish(ctx, o)
+	switch {
+	case errors.Is(err, producer.ErrFenced):
+		j.log.Info("the turn's run was ended by somebody else", "why", err)
+		if f := j.w.cfg.Metrics.Lost; f != nil {
+			f()
+		}
+		return
+	case err != nil:
+		j.log.Error("the turn's run has no end yet; it is tried again", "error", err)
+	}
+	if f := j.w.cfg.Metrics.Done; f != nil {
+		f(end.Reason, time.Since(j.began))
+	}
+}
+
+// save hands the turn to the saver.
+func (j *job) save(ctx context.Context, reason subjects.Reason) error {
+	events, _, err := j.run.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	err = j.w.cfg.Saver.Save(ctx, &save.Turn{Tenant: j.req.Tenant, ChatID: j.req.ChatID, Owner: j.req.Owner,
+		TurnID: j.req.TurnID, Kind: j.req.Kind, RunID: j.req.RunID, Generation: j.run.Generation(), Input: j.req.Input,
+		Events: events, Reason: reason, StartedAt: j.began, EndedAt: time.Now()})
+	if errors.Is(err, save.ErrStale) {
+		return fmt.Errorf("%w: %w", producer.ErrSkipped, err)
+	}
+	return err
+}
+
+// passOn sends the messages that this turn has not answered as the chat's next one.
+func (j *job) passOn(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	left, err := j.leftOver(ctx)
+	if err != nil {
+		j.log.Error("a message for the turn may go unanswered", "error", err)
+	}
+	if len(left) == 0 {
+		return
+	}
+	sent, err := j.w.cfg.Turns.Send(ctx, turns.SendRequest{Tenant: j.req.Tenant, ChatID: j.req.ChatID, Owner: j.req.Owner,
+		Kind: turns.KindSteer, Input: j.together(left), Header: j.req.Header,
+		ClientToken: "after " + string(j.req.RunID), OnActive: runs.Behind})
+	if err != nil {
+		j.log.Error("messages for the turn go unanswered", "messages", len(left), "error", err)
+		return
+	}
+	j.log.Info("messages that came too late for the turn are the next one", "messages", len(left), "next", sent.RunID)
+}
+
+// together makes one input of several messages.
+func (j *job) together(messages []json.RawMessage) json.RawMessage {
+	input := messages[0]
+	for i, m := range messages[1:] {
+		merged, err := withMessage(input, m, string(j.req.RunID), i+1)
+		if err != nil {
+			j.log.Error("a message goes unanswered", "error", err)
+			continue
+		}
+		input = merged
+	}
+	return input
+}
