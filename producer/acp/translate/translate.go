@@ -26,10 +26,11 @@ type Config struct {
 // emit returned first; the events after it were given to emit all the same, so that
 // one refused event leaves nothing open.
 type Translator struct {
-	cfg    Config
-	emit   func(event []byte) error
-	failed error // what emit returned first during this call
-	ended  bool
+	cfg     Config
+	emit    func(event []byte) error
+	failed  error // what emit returned first during this call
+	ended   bool
+	stopped bool
 
 	open     *message // nil when none is
 	messages int
@@ -86,6 +87,10 @@ func (t *Translator) Update(update json.RawMessage) error {
 	return t.sent()
 }
 
+// Stopped tells that the turn was stopped from outside. Finish then says that it was
+// cancelled, whatever reason the agent gives: some end well when they are cancelled.
+func (t *Translator) Stopped() { t.stopped = true }
+
 // Finish ends the turn with the result of session/prompt: what is open is closed, calls
 // that have no end get one, and RUN_FINISHED carries the result.
 func (t *Translator) Finish(result json.RawMessage) error {
@@ -102,7 +107,7 @@ func (t *Translator) Finish(result json.RawMessage) error {
 	}
 	t.close(`"cancelled"`)
 	e := newEvent(agui.RunFinished).str("threadId", t.cfg.ChatID).str("runId", t.cfg.RunID).raw("result", line)
-	if reason == "cancelled" {
+	if reason == "cancelled" || t.stopped {
 		e = e.raw("outcome", []byte(`{"type":"cancelled"}`))
 	}
 	return t.end(e)

@@ -59,6 +59,14 @@ func TestFinishSaysWhyTheAgentStopped(t *testing.T) {
 	}
 }
 
+func TestWhatWasStoppedIsCancelledWhateverTheAgentSays(t *testing.T) {
+	t.Parallel()
+	tr := begin(t)
+	tr.Stopped()
+	require.NoError(t, tr.Finish(json.RawMessage(`{"stopReason":"end_turn"}`)))
+	tr.gave(`{"type":"RUN_FINISHED","threadId":"c","runId":"r","result":{"stopReason":"end_turn"},"outcome":{"type":"cancelled"}}`)
+}
+
 func TestFailClosesWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	tr := begin(t).updates(`{"sessionUpdate":"tool_call","toolCallId":"c1","title":"Wait"}`)
