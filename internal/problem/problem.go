@@ -17,7 +17,10 @@ const (
 	AlreadyStreaming    = "already_streaming"
 	RunEnded            = "run_ended"
 	Fenced              = "fenced"
+	NotBegun            = "not_begun"
 	SeqGap              = "seq_gap"
+	StaleRun            = "stale_run"
+	AlreadyAnswered     = "already_answered"
 	Unavailable         = "unavailable"
 	TooManyRequests     = "too_many_requests"
 	Internal            = "internal"
@@ -36,7 +39,10 @@ var known = map[string]struct {
 	AlreadyStreaming:    {http.StatusConflict, "The chat has an active run"},
 	RunEnded:            {http.StatusConflict, "The run has ended"},
 	Fenced:              {http.StatusConflict, "Another producer owns the run"},
+	NotBegun:            {http.StatusConflict, "The run's turn waits for a worker"},
 	SeqGap:              {http.StatusConflict, "Events are missing before this one"},
+	StaleRun:            {http.StatusConflict, "The run is over"},
+	AlreadyAnswered:     {http.StatusConflict, "The question has another answer"},
 	Unavailable:         {http.StatusServiceUnavailable, "Not available at the moment"},
 	TooManyRequests:     {http.StatusTooManyRequests, "Too many requests"},
 	Internal:            {http.StatusInternalServerError, "A fault of the server"},

@@ -48,13 +48,14 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		problem.BadRequest: 400, problem.UnsupportedProtocol: 400, problem.NotFound: 404,
 		problem.MethodNotAllowed: 405, problem.TooLarge: 413, problem.AlreadyStreaming: 409,
 		problem.RunEnded: 409, problem.Fenced: 409, problem.SeqGap: 409, problem.Unavailable: 503,
+		problem.NotBegun: 409, problem.StaleRun: 409, problem.AlreadyAnswered: 409,
 		problem.TooManyRequests: 429, problem.Internal: 500, "made_up": 500, "": 500,
 	} {
 		w, got := write(t, problem.New(code, "x"))
 		require.Equal(t, status, w.Code, code)
 		require.NotEmpty(t, got["title"], code)
 	}
-	w, got := write(t, &problem.Error{Status: http.StatusConflict, Code: "stale_run"})
+	w, got := write(t, &problem.Error{Status: http.StatusConflict, Code: "made_up"})
 	require.Equal(t, http.StatusConflict, w.Code)
 	require.Equal(t, "Conflict", got["title"])
 }
