@@ -18,6 +18,7 @@ var (
 	errFenced   = problem.New(problem.Fenced, "the run was taken over by another producer")
 	errDraining = problem.New(problem.Unavailable, "this relay is shutting down; repeat the request, another relay goes on")
 	errFull     = problem.New(problem.Unavailable, "this relay holds as many runs as it may; try again later, or another relay")
+	errNotBegun = problem.New(problem.NotBegun, "the run is that of a turn, which waits for a worker; it cannot be written over HTTP")
 	errBroker   = problem.New(problem.Unavailable, "the broker does not answer; try again later")
 	errEnding   = problem.New(problem.RunEnded, "the run's end was asked for")
 	errLogLost  = problem.New(problem.RunEnded, "the broker no longer has the run's log; the run ends as an error")
@@ -58,6 +59,8 @@ func problemOf(err error) *problem.Error {
 		return problem.New(problem.BadRequest, "%v", err)
 	case errors.Is(err, producer.ErrNotFound), errors.Is(err, subjects.ErrRunID):
 		return errNotFound
+	case errors.Is(err, producer.ErrNotBegun):
+		return errNotBegun
 	case errors.Is(err, producer.ErrLogLost):
 		return errLogLost.Because(err)
 	case errors.Is(err, producer.ErrClosed):

@@ -9,6 +9,7 @@
 //	feed.go       one events request: its numbers, and a run that moved meanwhile
 //	lines.go      a body's lines, each within the limit
 //	end.go        heartbeat and end
+//	stop.go       runs that were asked to stop
 //	sessions.go   the runs that this process holds for callers
 //
 // # Whose run is it
@@ -22,6 +23,9 @@
 // A run without any call for the lease time is ended as abandoned. A call is an open
 // events request too, silent or not; that its caller is gone shows when the
 // connection does, so the server should use TCP keep-alives, as net/http's does.
+//
+// A run that was asked to stop is ended by its producer, or by the process that holds
+// it a moment later.
 //
 // # Order, and who waits for whom
 //

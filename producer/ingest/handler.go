@@ -11,6 +11,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/rejoin/rejoin/internal/problem"
+	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/subjects"
 )
 
@@ -21,16 +22,18 @@ type Handler struct {
 	log  *slog.Logger
 	runs sessions
 
-	wg   sync.WaitGroup
-	quit chan struct{}
-	once sync.Once
+	wg     sync.WaitGroup
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	once   sync.Once
 }
 
 // New makes a handler. From now on runs that nobody calls for are ended, until Close.
 func New(cfg Config) *Handler {
 	cfg = cfg.withDefaults()
-	h := &Handler{cfg: cfg, log: cfg.Logger, quit: make(chan struct{})}
-	h.runs.open(cfg)
+	h := &Handler{cfg: cfg, log: cfg.Logger}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.runs.open(cfg, func(held *session, run *producer.Run) { h.wg.Go(func() { h.obey(held, run) }) })
 	h.wg.Go(h.sweep)
 	return h
 }
@@ -49,7 +52,8 @@ func (h *Handler) Routes(r chi.Router) {
 func (h *Handler) Close(ctx context.Context) error {
 	var err error
 	h.once.Do(func() {
-		close(h.quit)
+		h.cancel()
+		h.runs.shut() // before the wait: nothing may join it
 		h.wg.Wait()
 		err = h.runs.release(ctx)
 	})

@@ -12,7 +12,8 @@ import (
 
 // sessions holds a run for as long as its producer calls.
 type sessions struct {
-	cfg Config
+	cfg  Config
+	hold func(*session, *producer.Run) // told of each run that is held from now on
 
 	mu     sync.Mutex
 	byID   map[subjects.RunID]*session
@@ -30,8 +31,8 @@ type session struct {
 	last  time.Time     // when the last one ended
 }
 
-func (s *sessions) open(cfg Config) {
-	s.cfg, s.byID = cfg, map[subjects.RunID]*session{}
+func (s *sessions) open(cfg Config, hold func(*session, *producer.Run)) {
+	s.cfg, s.hold, s.byID = cfg, hold, map[subjects.RunID]*session{}
 }
 
 // room says whether one more run may be held.
@@ -52,7 +53,9 @@ func (s *sessions) put(run *producer.Run) error {
 	s.mu.Lock()
 	closed := s.closed
 	if !closed {
-		s.byID[run.ID()] = &session{id: run.ID(), run: run, turn: make(chan struct{}, 1), last: time.Now()}
+		held := &session{id: run.ID(), run: run, turn: make(chan struct{}, 1), last: time.Now()}
+		s.byID[run.ID()] = held
+		s.hold(held, run)
 	}
 	s.mu.Unlock()
 	if closed {
@@ -124,6 +127,9 @@ func (s *sessions) retake(ctx context.Context, held *session, lost *producer.Run
 	}
 	s.mu.Lock()
 	held.run, closed = run, s.closed
+	if !closed {
+		s.hold(held, run)
+	}
 	s.mu.Unlock()
 	if closed { // too late for release to see it
 		return nil, errors.Join(errDraining, run.Release(ctx))
@@ -190,10 +196,16 @@ func (s *sessions) silent(since time.Time) []*producer.Run {
 	return runs
 }
 
-// release gives every run up and admits no more.
+// shut admits no more runs and no more requests.
+func (s *sessions) shut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
+// release gives every run up, after shut.
 func (s *sessions) release(ctx context.Context) error {
 	s.mu.Lock()
-	s.closed = true
 	var runs []*producer.Run
 	for _, held := range s.byID {
 		if held.run != nil {
@@ -221,7 +233,7 @@ func (h *Handler) sweep() {
 	defer tick.Stop()
 	for {
 		select {
-		case <-h.quit:
+		case <-h.ctx.Done():
 			return
 		case now := <-tick.C:
 			for _, run := range h.runs.silent(now.Add(-h.cfg.Lease)) {
