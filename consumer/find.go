@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rejoin/rejoin/internal/runs"
@@ -18,7 +19,8 @@ type FindRequest struct {
 }
 
 // Find decides which run an observer watches: the chat's newest one, which is the
-// active one where any is. It returns ErrIdle when nothing is registered for the
+// active one where any is. A run whose turn waits behind others is watched by its id.
+// It returns ErrIdle when nothing is registered for the
 // chat, or when the newest run has ended, was saved, and the request names no run.
 // With Wait it returns ErrIdle only after that time, and as soon as a run appears
 // it returns that run. Other errors are ErrBrokerUnavailable, ctx's, and those of
@@ -79,14 +81,22 @@ func (h *Hub) current(ctx context.Context, req FindRequest) (*runs.Entry, error)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
 	}
+	if req.RunID != p.RunID && slices.Contains(p.Queue, req.RunID) {
+		if e, err := h.entryOf(ctx, req, req.RunID); !errors.Is(err, ErrIdle) {
+			return e, err
+		}
+	}
 	e, err := h.entryOf(ctx, req, p.RunID)
 	if errors.Is(err, ErrIdle) && req.RunID != "" && req.RunID != p.RunID {
 		// The pointer is gone, or dangles for the moment of an eviction: the run
 		// that was asked for may still be there.
-		return h.entryOf(ctx, req, req.RunID)
+		e, err = h.entryOf(ctx, req, req.RunID)
 	}
 	if err == nil && req.RunID == "" && e.End != nil && e.End.Persisted {
-		return nil, ErrIdle
+		err = ErrIdle
+	}
+	if errors.Is(err, ErrIdle) && len(p.Queue) > 0 {
+		return h.entryOf(ctx, req, p.Queue[0]) // its time is about to come
 	}
 	return e, err
 }
