@@ -39,3 +39,6 @@ func New(store *runs.Store, cfg Config) *Queue {
 	}
 	return &Queue{store: store, cfg: cfg, log: cfg.Logger}
 }
+
+// MaxInput is the largest input in bytes.
+func (q *Queue) MaxInput() int { return q.cfg.MaxInput }
