@@ -32,8 +32,19 @@ func TurnKey(id RunID) string { return "turn." + string(id) }
 // TurnPartsSubject matches the further parts of a turn that is larger than one message.
 func TurnPartsSubject(id RunID) string { return KeySubject(TurnKey(id) + ".*") }
 
-// TurnKeysSubject matches what all runs' turns ask, their parts left out.
-const TurnKeysSubject = bucketPrefix + "turn.*"
+// TurnKeysSubject matches what all runs' turns ask, and the further parts of it.
+const TurnKeysSubject = bucketPrefix + "turn.>"
+
+// RunOfTurnKeySubject gives the run whose turn, or a part of it, a subject names; the
+// error wraps ErrRunID.
+func RunOfTurnKeySubject(subject string) (RunID, error) {
+	rest, ok := strings.CutPrefix(subject, bucketPrefix+"turn.")
+	if !ok {
+		return "", ErrRunID
+	}
+	id, _, _ := strings.Cut(rest, ".")
+	return ParseRunID(id)
+}
 
 // ControlSubject is where a control of a run is kept. key is one or more tokens.
 func ControlSubject(id RunID, key string) string { return controlPrefix + string(id) + "." + key }

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -130,7 +131,7 @@ func (s *Store) CreateEntry(ctx context.Context, e *Entry) error {
 // UpdateEntry replaces the entry that e was read from. ErrConflict says that it was
 // changed since: read again and decide again. An unknown outcome is settled first.
 func (s *Store) UpdateEntry(ctx context.Context, e *Entry) error {
-	value, err := json.Marshal(e)
+	value, err := encode(e)
 	if err != nil {
 		return err
 	}
@@ -157,6 +158,16 @@ func (s *Store) ChangeEntry(ctx context.Context, id subjects.RunID, change func(
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// encode is json.Marshal that leaves <, > and & as they are, so that what was sent
+// from outside does not become six times as large.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), err
 }
 
 // value reads a key at the leader; a deleted one is ErrNotFound.

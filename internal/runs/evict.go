@@ -101,7 +101,7 @@ func (s *Store) Evict(ctx context.Context, id subjects.RunID) error {
 	if err != nil {
 		return err
 	}
-	if err := s.dropPointer(ctx, e.Tenant, e.ChatID, id); err != nil && !errors.Is(err, ErrConflict) {
+	if err := s.dropPointer(ctx, e.Tenant, e.ChatID, id); err != nil {
 		return err
 	}
 	if err := s.removeData(ctx, id); err != nil {
@@ -130,7 +130,7 @@ func (s *Store) Discard(ctx context.Context, id subjects.RunID) error {
 	}
 }
 
-// removeData purges a run's log, its segments and its turn.
+// removeData purges a run's log, its segments, its turn and what was sent to it.
 func (s *Store) removeData(ctx context.Context, id subjects.RunID) error {
 	if err := s.purge(ctx, subjects.RunsStream(id.Partition()), subjects.RunSubject(id)); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (s *Store) removeData(ctx context.Context, id subjects.RunID) error {
 			return err
 		}
 	}
-	return nil
+	return s.purge(ctx, subjects.ControlStream, subjects.ControlsSubject(id))
 }
 
 // tidy removes logs, segments and turns that belong to no run. One is believed to be stray
@@ -155,7 +155,7 @@ func (j *Janitor) tidy(ctx context.Context) error {
 	}
 	err := j.store.runsWithData(ctx, subjects.BucketStream, subjects.SegmentKeysSubject, subjects.RunOfSegmentSubject, found)
 	if err == nil {
-		err = j.store.runsWithData(ctx, subjects.BucketStream, subjects.TurnKeysSubject, subjects.RunOfSubject, found)
+		err = j.store.runsWithData(ctx, subjects.BucketStream, subjects.TurnKeysSubject, subjects.RunOfTurnKeySubject, found)
 	}
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/rejoin/rejoin/subjects"
@@ -132,10 +133,11 @@ type view struct {
 	stored   map[subjects.RunID]time.Time // broker's time of each entry's last change
 	pointers map[string]*Pointer
 	alive    map[string]bool
+	promoted map[*Pointer]bool // chats whose queue was seen to
 }
 
 func (j *Janitor) look(ctx context.Context) (*view, error) {
-	v := &view{stored: map[subjects.RunID]time.Time{}, pointers: map[string]*Pointer{}}
+	v := &view{stored: map[subjects.RunID]time.Time{}, pointers: map[string]*Pointer{}, promoted: map[*Pointer]bool{}}
 	latest := map[subjects.RunID]*Entry{}
 	err := j.store.eachKey(ctx, subjects.BucketStream, subjects.RunKeysSubject, func(m message) {
 		e, err := parseEntry(m)
@@ -214,9 +216,11 @@ func (v *view) pointer(e *Entry) *Pointer {
 }
 
 // replacedBy says whether the chat has gone on to a newer run. One that waits behind
-// others has not had its place yet.
+// others has not had its place yet, even if somebody who meant to give it one died or
+// came too late and left a generation in its entry.
 func (e *Entry) replacedBy(p *Pointer) bool {
-	return p.RunID != "" && p.RunID != e.RunID && e.Generation > 0 && p.Generation > e.Generation
+	return p.RunID != "" && p.RunID != e.RunID && e.Generation > 0 && p.Generation > e.Generation &&
+		!slices.Contains(p.Queue, e.RunID)
 }
 
 // endOrphan decides at the leader what the sweep's view only suggested.

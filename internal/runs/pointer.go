@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nats-io/nats.go"
 
@@ -56,6 +57,11 @@ func (p *Pointer) Enqueue(id subjects.RunID, token string) {
 	p.remember(id, token)
 }
 
+// forget takes back what remember did for a run.
+func (p *Pointer) forget(id subjects.RunID) {
+	p.Starts = slices.DeleteFunc(p.Starts, func(st TokenStart) bool { return st.RunID == id })
+}
+
 func (p *Pointer) remember(id subjects.RunID, token string) {
 	if token == "" {
 		return
@@ -98,7 +104,7 @@ func parsePointer(m message, key string) (*Pointer, error) {
 // SetPointer moves the pointer that p was read as. ErrConflict says that another
 // start came first.
 func (s *Store) SetPointer(ctx context.Context, p *Pointer) error {
-	value, err := json.Marshal(p)
+	value, err := encode(p)
 	if err != nil {
 		return err
 	}
@@ -106,13 +112,23 @@ func (s *Store) SetPointer(ctx context.Context, p *Pointer) error {
 	return err
 }
 
-// dropPointer removes a chat's pointer if it still names the run.
+// dropPointer removes a chat's pointer if it still names the run. Turns that wait behind
+// the run get their time first, or nobody would know of them any more.
 func (s *Store) dropPointer(ctx context.Context, tenant, chat string, id subjects.RunID) error {
-	p, err := s.Pointer(ctx, tenant, chat)
-	if err != nil || p.RunID != id {
-		return err
+	for {
+		p, err := s.Pointer(ctx, tenant, chat)
+		if err != nil || p.RunID != id {
+			return err
+		}
+		if len(p.Queue) > 0 {
+			err = s.Promote(ctx, tenant, chat)
+		} else if err = s.deleteKey(ctx, subjects.KeySubject(p.key), p.revision, subjects.MarkerTTL); err == nil {
+			return nil
+		}
+		if err != nil && !errors.Is(err, ErrConflict) || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
 	}
-	return s.deleteKey(ctx, subjects.KeySubject(p.key), p.revision, subjects.MarkerTTL)
 }
 
 // WatchPointer calls wake whenever the chat's pointer has changed, from the

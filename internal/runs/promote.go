@@ -27,7 +27,7 @@ func (s *Store) Promote(ctx context.Context, tenant, chat string) error {
 		}
 		var next *Entry
 		if !active && len(p.Queue) > 0 {
-			if next, err = s.takeNext(ctx, p); errors.Is(err, ErrEnded) {
+			if next, err = s.takeNext(ctx, p); errors.Is(err, ErrEnded) || errors.Is(err, ErrNotFound) {
 				continue // it was stopped just now
 			}
 			if err != nil {

@@ -15,8 +15,39 @@ import (
 // it is really there: whoever sent it may have died in between.
 const repairAfter = 5 * time.Second
 
-// errBegun says that a worker was faster.
+// errBegun says that a worker was faster, or that the turn had its time only just now.
 var errBegun = errors.New("the turn has begun")
+
+// EndQueued ends a run whose turn has not begun, so that it never will. begun says that
+// a worker was faster: then it is for the run's producer to end it. Of the two one
+// wins, at the entry. A run that has an end keeps it.
+func (s *Store) EndQueued(ctx context.Context, id subjects.RunID, end subjects.End) (ended EndedError, begun bool, err error) {
+	return s.endQueued(ctx, id, end, func(*Entry) bool { return true })
+}
+
+func (s *Store) endQueued(ctx context.Context, id subjects.RunID, end subjects.End, may func(*Entry) bool, words ...[]byte) (ended EndedError, begun bool, err error) {
+	_, err = s.ChangeEntry(ctx, id, func(e *Entry) error {
+		switch {
+		case e.End != nil:
+			return &EndedError{End: *e.End, Seq: e.Seq}
+		case e.State != StateQueued || !may(e):
+			return errBegun
+		}
+		e.State = StateFinishing // no worker may begin it any more
+		return nil
+	})
+	var already *EndedError
+	switch {
+	case errors.As(err, &already):
+		return *already, false, nil
+	case errors.Is(err, errBegun):
+		return EndedError{}, true, nil
+	case err != nil:
+		return EndedError{}, false, err
+	}
+	ended, err = s.EndRun(ctx, id, end, words...)
+	return ended, false, err
+}
 
 // seeToQueued looks after a run whose turn has not begun. It says whether the run is
 // one that nobody knows of, which is removed like any other orphan.
@@ -26,38 +57,34 @@ func (j *Janitor) seeToQueued(ctx context.Context, v *view, e *Entry, now time.T
 	case p == nil:
 		return true, nil
 	case p.RunID == e.RunID && age >= j.cfg.TurnTTL:
-		return false, j.expire(ctx, e.RunID, age)
+		return false, j.expire(ctx, e, age)
 	case p.RunID == e.RunID && age >= repairAfter:
 		return false, j.store.Enqueue(ctx, e)
 	case p.RunID == e.RunID:
 		return false, nil
+	case slices.Contains(p.Queue, e.RunID) && v.promoted[p]:
+		return false, nil
 	case slices.Contains(p.Queue, e.RunID):
+		v.promoted[p] = true // once for all that wait in the chat
 		return false, j.store.Promote(ctx, e.Tenant, e.ChatID)
 	}
 	return true, nil
 }
 
-// expire ends a run whose turn no worker took in time.
-func (j *Janitor) expire(ctx context.Context, id subjects.RunID, age time.Duration) error {
-	_, err := j.store.ChangeEntry(ctx, id, func(e *Entry) error {
-		if e.State != StateQueued {
-			return errBegun
-		}
-		e.State = StateRunning // no worker may begin it any more
-		return nil
-	})
-	if errors.Is(err, errBegun) || errors.Is(err, ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
+// expire ends a run whose turn no worker took in time. Its entry must be as it was
+// seen: the sweep sees entries before pointers, and a turn that got its time in between
+// would count as old as when it began to wait behind others.
+func (j *Janitor) expire(ctx context.Context, seen *Entry, age time.Duration) error {
 	words := agui.NewRunError(fmt.Sprintf("no worker took this turn within %v", age.Round(time.Second)), "unclaimed")
-	got, err := j.store.EndRun(ctx, id, subjects.End{Reason: subjects.ReasonError}, words)
+	got, begun, err := j.store.endQueued(ctx, seen.RunID, subjects.End{Reason: subjects.ReasonError},
+		func(e *Entry) bool { return e.revision == seen.revision }, words)
+	if begun || errors.Is(err, ErrNotFound) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	j.log.Error("no worker took a turn in time, and it has ended; are there workers?", "run", id, "waited", age)
+	j.log.Error("no worker took a turn in time, and it has ended; are there workers?", "run", seen.RunID, "waited", age)
 	j.ended(got.End.Reason)
 	return nil
 }

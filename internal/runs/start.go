@@ -64,9 +64,13 @@ const undoTimeout = 5 * time.Second
 // *LeftoverError where something of the run may be stored.
 func (s *Store) StartRun(ctx context.Context, req StartRequest) (*Started, error) {
 	var e *Entry // claimed, and not the chat's yet
+	var forgotten subjects.RunID
 	for {
 		p, err := s.Pointer(ctx, req.Entry.Tenant, req.Entry.ChatID)
-		behind := false
+		behind, began := false, time.Now()
+		if err == nil && forgotten != "" {
+			p.forget(forgotten)
+		}
 		if err == nil {
 			behind, err = s.admit(ctx, &req, p)
 		}
@@ -87,8 +91,13 @@ func (s *Store) StartRun(ctx context.Context, req StartRequest) (*Started, error
 			p.Advance(e.RunID, e.Generation, req.ClientToken)
 		}
 		err = s.SetPointer(ctx, p)
+		if err == nil && e.State == StateQueued && time.Since(began) > slowStart && s.gone(ctx, e.RunID) {
+			forgotten, e = e.RunID, nil
+			continue
+		}
 		switch {
 		case err == nil && behind:
+			s.promoteBehind(ctx, e)
 			return &Started{Entry: e, Behind: true}, nil
 		case err == nil:
 			return &Started{Entry: e, Older: older, Ended: s.supersede(ctx, older, e.RunID)}, nil
@@ -97,6 +106,27 @@ func (s *Store) StartRun(ctx context.Context, req StartRequest) (*Started, error
 		case ctx.Err() != nil:
 			return nil, s.unwanted(ctx, e, ctx.Err())
 		}
+	}
+}
+
+// slowStart is how long a start may take without looking whether its run is still
+// there: a janitor removes what waits for a turn and no pointer names, after a lease
+// time, which is no shorter.
+const slowStart = MinLease
+
+// gone says whether a run that was there is not any more.
+func (s *Store) gone(ctx context.Context, id subjects.RunID) bool {
+	_, err := s.Entry(ctx, id)
+	return errors.Is(err, ErrNotFound)
+}
+
+// promoteBehind sees to a run that was put behind another: that one may have ended just
+// before, when nobody waited for its end yet.
+func (s *Store) promoteBehind(ctx context.Context, e *Entry) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+	defer cancel()
+	if err := s.Promote(ctx, e.Tenant, e.ChatID); err != nil {
+		s.log.Warn("a turn that waits behind others was not looked after; a janitor does", "run", e.RunID, "error", err)
 	}
 }
 
