@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -72,7 +71,7 @@ func (s *Store) PutControl(ctx context.Context, id subjects.RunID, c Control) (w
 	if err != nil {
 		return c, false, err
 	}
-	value, err := json.Marshal(c)
+	value, err := encode(c)
 	if err != nil {
 		return c, false, err
 	}
@@ -94,6 +93,27 @@ func (s *Store) PutControl(ctx context.Context, id subjects.RunID, c Control) (w
 		if !s.pause(ctx, &wait) {
 			return c, false, fmt.Errorf("%s not known to be stored: %w (last: %w)", subject, ctx.Err(), err)
 		}
+	}
+}
+
+// controlRoom is what a control takes besides its body.
+const controlRoom = 4 << 10
+
+// MaxControlBody is the largest body of a control in bytes: it is one message.
+func (s *Store) MaxControlBody() int {
+	return int(s.nc.MaxPayload()) - subjects.HeaderRoom - controlRoom
+}
+
+// CloseInputs makes sure that no further message for a run is accepted. after is the
+// number of the last one that the caller knows; those that came meanwhile are
+// returned.
+func (s *Store) CloseInputs(ctx context.Context, id subjects.RunID, after int) (missed []Control, err error) {
+	for n := after + 1; ; n++ {
+		c, _, err := s.PutControl(ctx, id, Control{Kind: ControlInput, ID: strconv.Itoa(n), Closed: true})
+		if err != nil || c.Closed {
+			return missed, err
+		}
+		missed = append(missed, c)
 	}
 }
 
@@ -147,7 +167,7 @@ func (s *Store) TellEnded(id subjects.RunID) {
 
 // liveControl reads a control as the broker republishes it.
 func liveControl(id subjects.RunID, m *nats.Msg) (Control, error) {
-	if strings.HasSuffix(m.Subject, "."+string(ControlEnded)) {
+	if subjects.ControlKeyOf(id, m.Subject) == string(ControlEnded) {
 		return Control{Kind: ControlEnded}, nil
 	}
 	seq, err := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)

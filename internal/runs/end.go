@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nuid"
 
+	"github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/subjects"
 )
 
@@ -40,7 +42,7 @@ func (s *Store) Seal(ctx context.Context, id subjects.RunID, end subjects.End, s
 // that has an end keeps it, and that end is what is returned. What the run has asked
 // and nobody answered is closed before its end; words are events to say before that.
 func (s *Store) EndRun(ctx context.Context, id subjects.RunID, end subjects.End, words ...[]byte) (EndedError, error) {
-	writer, said := nuid.Next(), false
+	writer, said := lastWordsBy+nuid.Next(), false
 	for {
 		last, err := s.Last(ctx, id)
 		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrLogLost) {
@@ -53,6 +55,7 @@ func (s *Store) EndRun(ctx context.Context, id subjects.RunID, end subjects.End,
 		if e := last.End(); e != nil {
 			return s.sealed(ctx, id, *e, last.Last)
 		}
+		said = said || strings.HasPrefix(last.Writer, lastWordsBy) // by somebody who ends it too, or died at it
 		if !said {
 			if last, err = s.say(ctx, id, end, words, last, writer); err == nil {
 				said = true
@@ -79,16 +82,31 @@ func (s *Store) EndRun(ctx context.Context, id subjects.RunID, end subjects.End,
 	}
 }
 
+// lastWordsBy begins the name of whoever ends a run that it does not write.
+const lastWordsBy = "end-"
+
 // say appends the last words of a run that the caller does not write, behind last, and
 // returns the record to go on from. Whoever writes the run is fenced by it.
 func (s *Store) say(ctx context.Context, id subjects.RunID, end subjects.End, words [][]byte, last Stored, writer string) (Stored, error) {
-	closing, err := s.LastWords(ctx, id, end)
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	e, err := s.Entry(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		return last, nil
+	}
+	if err != nil {
+		return last, err
+	}
+	if e.TurnID != "" {
+		if _, err := s.CloseInputs(ctx, id, 0); err != nil {
+			return last, err
+		}
+	}
+	closing, err := s.lastWords(ctx, e, end)
+	if err != nil {
 		return last, err
 	}
 	words = append(slices.Clone(words), closing...)
-	if len(words) == 0 {
-		return last, nil
+	if len(words) == 0 || last.terminal() {
+		return last, nil // nothing may follow a terminal event; the end tells it
 	}
 	r := subjects.Record{Kind: subjects.KindEvents, Last: last.Last + uint64(len(words)), Count: len(words),
 		Writer: writer, Body: bytes.Join(words, []byte{'\n'})}
@@ -97,6 +115,16 @@ func (s *Store) say(ctx context.Context, id subjects.RunID, end subjects.End, wo
 		return last, err
 	}
 	return Stored{Record: r, StreamSeq: seq}, nil
+}
+
+// terminal says whether the record's last event is a run's own terminal.
+func (st *Stored) terminal() bool {
+	if st.Kind != subjects.KindEvents {
+		return false
+	}
+	var e agui.Event
+	err := agui.Scan(st.Body[bytes.LastIndexByte(st.Body, '\n')+1:], &e)
+	return err == nil && agui.IsTerminal(e.Type)
 }
 
 func (s *Store) sealed(ctx context.Context, id subjects.RunID, end subjects.End, seq uint64) (EndedError, error) {

@@ -21,11 +21,11 @@ type Question struct {
 	Interrupt bool `json:"interrupt,omitempty"`
 }
 
-// An entry keeps at most maxQuestions of a run, and no more of them than
-// questionBytes: it is written at every checkpoint and has to fit into one message
-// with all its marks.
+// An entry keeps at most maxQuestions of a run, which is as many as package agui knows
+// interrupts of one, and no more of them than questionBytes as JSON: it is written at
+// every checkpoint and has to fit into one message with all its marks.
 const (
-	maxQuestions  = 32
+	maxQuestions  = 64
 	questionBytes = 16 << 10
 )
 
@@ -44,13 +44,29 @@ func (e *Entry) Ask(q Question) bool {
 	}
 	room := questionBytes
 	for _, o := range e.Questions {
-		room -= len(o.Value)
+		room -= o.size()
 	}
-	if len(q.Value) > room/2 {
+	// The first ones may not take the room of all others: what each keeps is cut down.
+	if q.size() > room/2 {
 		q.Value = nil
+	}
+	if q.size() > room/2 {
+		q.Options = nil
+	}
+	if q.size() > room {
+		return false
 	}
 	e.Questions = append(slices.Clone(e.Questions), q)
 	return true
+}
+
+// size is the room that the question takes in an entry.
+func (q *Question) size() int {
+	b, err := encode(q)
+	if err != nil { // a value that is no JSON
+		return questionBytes + 1
+	}
+	return len(b)
 }
 
 // Resolve notes that a question is closed; false where it was not open.
@@ -96,20 +112,49 @@ func (s *Store) LastWords(ctx context.Context, id subjects.RunID, end subjects.E
 	if err != nil {
 		return nil, err
 	}
+	return s.lastWords(ctx, e, end)
+}
+
+// wordsRoom is what is left in the record of last words for what somebody else says.
+const wordsRoom = 1 << 10
+
+// lastWords gives no more words than one record takes: an answer that is too large for that
+// is left out, and in the end the question itself. The control has the answer.
+func (s *Store) lastWords(ctx context.Context, e *Entry, end subjects.End) ([][]byte, error) {
 	var words [][]byte
+	room := int(s.nc.MaxPayload()) - subjects.HeaderRoom - wordsRoom
 	for _, q := range e.Questions {
 		if q.Interrupt {
 			continue
 		}
-		c, err := s.CloseQuestion(ctx, id, q.RequestID, string(end.Reason))
+		c, err := s.CloseQuestion(ctx, e.RunID, q.RequestID, string(end.Reason))
 		if err != nil {
 			return nil, err
 		}
 		status, outcome, reason := c.Decided(closedStatus(end))
-		words = append(words, agui.ResolvedEvents(agui.Question{Name: q.Name, RequestID: q.RequestID,
-			MessageID: q.MessageID, Value: q.Value}, status, outcome, reason)...)
+		asked := agui.Question{Name: q.Name, RequestID: q.RequestID, MessageID: q.MessageID, Value: q.Value}
+		said := agui.ResolvedEvents(asked, status, outcome, reason)
+		if size(said) > room {
+			said = agui.ResolvedEvents(asked, status, nil, reason)
+		}
+		if size(said) > room {
+			asked.Value = nil
+			said = agui.ResolvedEvents(asked, status, nil, reason)
+		}
+		if size(said) <= room {
+			room -= size(said)
+			words = append(words, said...)
+		}
 	}
 	return words, nil
+}
+
+// size is what events take in a record, one a line.
+func size(events [][]byte) (n int) {
+	for _, e := range events {
+		n += len(e) + 1
+	}
+	return n
 }
 
 // closedStatus is the status of a question whose run ended.

@@ -49,17 +49,23 @@ func (s *Store) WatchControls(ctx context.Context, id subjects.RunID, after uint
 	defer func() { _ = sub.Unsubscribe() }()
 	check := firstControlCheck
 	given := map[uint64]bool{}
+	from := after
 	for {
 		back := s.Reconnected()
-		stored, err := s.Controls(ctx, id, after)
+		stored, err := s.Controls(ctx, id, from)
 		if err != nil && ctx.Err() == nil {
 			s.log.Debug("the controls of a run cannot be looked for; asking again", "run", id, "error", err)
 		}
 		mu.Lock()
-		all := append(stored, live...)
+		all := slices.Concat(stored, live)
 		live = nil
 		mu.Unlock()
 		deliver(all, given, f)
+		// What woke us needs only what is newer than what is known to be stored; now and
+		// then all is looked at, whatever a replica has shown.
+		for _, c := range stored {
+			from = max(from, c.Seq)
+		}
 		again := time.NewTimer(check)
 		select {
 		case <-ctx.Done():
@@ -67,9 +73,9 @@ func (s *Store) WatchControls(ctx context.Context, id subjects.RunID, after uint
 			return nil
 		case <-wake:
 		case <-back:
-			check = firstControlCheck
+			from, check = after, firstControlCheck
 		case <-again.C:
-			check = min(2*check, lastControlCheck)
+			from, check = after, min(2*check, lastControlCheck)
 		}
 		again.Stop()
 	}
