@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/subjects"
@@ -59,6 +60,9 @@ func (q *Queue) Answer(ctx context.Context, r AnswerRequest) (Answered, error) {
 		if err := CheckOutcome(question, r.Outcome); err != nil {
 			return Answered{}, err
 		}
+		if limit := q.store.MaxControlBody(); len(r.Outcome) > limit {
+			return Answered{}, fmt.Errorf("%w: outcome has %d bytes; this broker's messages take %d", ErrOptions, len(r.Outcome), limit)
+		}
 		c, _, err = q.store.PutControl(ctx, e.RunID, runs.Control{Kind: runs.ControlAnswer, ID: r.RequestID, Body: r.Outcome})
 	}
 	switch {
@@ -111,6 +115,18 @@ func (q *Queue) resume(ctx context.Context, e *runs.Entry, r *AnswerRequest) (su
 		}
 		answers = append(answers, resumeOf(question.RequestID, &c))
 	}
+	const token = "resume "
+	p, err := q.store.Pointer(ctx, e.Tenant, e.ChatID)
+	if err != nil {
+		return "", err
+	}
+	if next, ok := p.Started(token + string(e.RunID)); ok {
+		_, err := q.repeated(ctx, &SendRequest{Tenant: e.Tenant, ChatID: e.ChatID}, next)
+		return next, err
+	}
+	if p.RunID != e.RunID { // the chat has gone on, with this turn long ago or without it
+		return "", ErrNotFound
+	}
 	asked, err := q.Turn(ctx, e.RunID)
 	if errors.Is(err, ErrNotFound) { // a producer of its own made the run
 		asked, err = &Turn{RunID: e.RunID, ChatID: e.ChatID, Input: json.RawMessage(`{}`)}, nil
@@ -127,7 +143,7 @@ func (q *Queue) resume(ctx context.Context, e *runs.Entry, r *AnswerRequest) (su
 		return "", err
 	}
 	sent, err := q.Send(ctx, SendRequest{Tenant: e.Tenant, ChatID: e.ChatID, Owner: e.Owner, Kind: KindApproval,
-		Input: input, Header: r.Header, ClientToken: "resume " + string(e.RunID), OnActive: runs.Behind})
+		Input: input, Header: r.Header, ClientToken: token + string(e.RunID), OnActive: runs.Behind})
 	return sent.RunID, err
 }
 

@@ -151,8 +151,8 @@ func (q *Queue) Turn(ctx context.Context, id subjects.RunID) (*Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Turn{}
-	if err := json.Unmarshal(body, t); err != nil {
+	t, err := parseTurn(body)
+	if err != nil {
 		return nil, fmt.Errorf("turn of run %s: %w", id, err)
 	}
 	return t, nil

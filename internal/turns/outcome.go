@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rejoin/rejoin/internal/runs"
 )
@@ -23,7 +24,7 @@ func CheckOutcome(q runs.Question, outcome json.RawMessage) error {
 	switch {
 	case len(outcome) > maxOutcome:
 		return fmt.Errorf("%w: outcome has %d bytes; allowed are %d", ErrOptions, len(outcome), maxOutcome)
-	case json.Unmarshal(outcome, &o) != nil || o == nil:
+	case json.Unmarshal(outcome, &o) != nil || o == nil || !utf8.Valid(outcome):
 		return fmt.Errorf("%w: outcome is missing or no JSON object", ErrOptions)
 	case len(q.Options) > 0:
 		return checkChoice(q.Options, o)

@@ -2,8 +2,8 @@ package turns
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nuid"
@@ -43,7 +43,7 @@ func (q *Queue) Send(ctx context.Context, r SendRequest) (Sent, error) {
 		OnActive: r.OnActive, ClientToken: r.ClientToken,
 		Prepare: func(ctx context.Context, id subjects.RunID) error {
 			t.RunID = id
-			body, err := json.Marshal(t)
+			body, err := t.encode()
 			if err != nil {
 				return err
 			}
@@ -83,11 +83,16 @@ func (q *Queue) repeated(ctx context.Context, r *SendRequest, id subjects.RunID)
 		return Sent{}, err
 	}
 	sent.TurnID = e.TurnID
-	if e.State == runs.StateQueued {
-		sent.Behind = e.Generation == 0
-		if !sent.Behind {
-			q.enqueue(ctx, e)
-		}
+	if e.State != runs.StateQueued {
+		return sent, nil
 	}
+	p, err := q.store.Pointer(ctx, r.Tenant, r.ChatID)
+	if err != nil {
+		return Sent{}, err
+	}
+	if p.RunID == id {
+		q.enqueue(ctx, e)
+	}
+	sent.Behind = slices.Contains(p.Queue, id)
 	return sent, nil
 }

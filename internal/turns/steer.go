@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,14 +41,31 @@ func (q *Queue) Steer(ctx context.Context, r SendRequest) (Sent, error) {
 	switch {
 	case err != nil && !errors.Is(err, ErrNotFound):
 		return Sent{}, err
-	case err != nil, !takesInput(e):
+	case err != nil:
 		return q.Send(ctx, r)
 	}
-	sent, err := q.give(ctx, e, &r)
+	err = errTakesNoMore
+	var sent Sent
+	if takesInput(e) && len(r.Input) <= q.store.MaxControlBody() {
+		sent, err = q.give(ctx, e, &r)
+	} else if r.ClientToken != "" {
+		sent, err = q.given(ctx, e, &r)
+	}
 	if errors.Is(err, errTakesNoMore) {
 		return q.Send(ctx, r)
 	}
 	return sent, err
+}
+
+// given finds a message that the run was given before; errTakesNoMore where it was not.
+func (q *Queue) given(ctx context.Context, e *runs.Entry, r *SendRequest) (Sent, error) {
+	all, err := q.store.Controls(ctx, e.RunID, 0)
+	for _, c := range all {
+		if c.Kind == runs.ControlInput && c.Token == r.ClientToken {
+			return Sent{ChatID: r.ChatID, TurnID: e.TurnID, RunID: e.RunID, Steered: true, Repeated: true}, nil
+		}
+	}
+	return Sent{}, cmp.Or(err, errTakesNoMore)
 }
 
 // takesInput says whether a message for the run will be taken. A run that has not begun

@@ -43,8 +43,8 @@ func (q *Queue) Stop(ctx context.Context, r StopRequest) (subjects.RunID, error)
 	if e.State != runs.StateQueued {
 		return e.RunID, nil
 	}
-	ended, err := q.store.EndRun(ctx, e.RunID, subjects.End{Reason: subjects.ReasonStopped})
-	if err == nil {
+	ended, begun, err := q.store.EndQueued(ctx, e.RunID, subjects.End{Reason: subjects.ReasonStopped})
+	if err == nil && !begun {
 		q.log.Info("stopped a run that had not begun", "run", e.RunID, "reason", ended.End.Reason)
 	}
 	return e.RunID, err

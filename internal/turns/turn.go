@@ -3,6 +3,7 @@ package turns
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -38,9 +39,25 @@ type Turn struct {
 	ChatID string            `json:"chat_id"`
 	Owner  string            `json:"owner,omitempty"`
 	Kind   string            `json:"kind"`
-	Input  json.RawMessage   `json:"input"`
+	Input  json.RawMessage   `json:"-"` // byte for byte as it was sent
 	Header map[string]string `json:"header,omitempty"`
 	SentAt time.Time         `json:"sent_at"`
+}
+
+// encode makes what is stored: a line of JSON, and the input as it is. Inside the JSON
+// it would be written anew, and be up to six times as large.
+func (t *Turn) encode() ([]byte, error) {
+	head, err := json.Marshal(t)
+	return append(append(head, '\n'), t.Input...), err
+}
+
+func parseTurn(stored []byte) (*Turn, error) {
+	head, input, ok := bytes.Cut(stored, []byte{'\n'})
+	if !ok {
+		return nil, errors.New("no head line")
+	}
+	t := &Turn{Input: input}
+	return t, json.Unmarshal(head, t)
 }
 
 // SendRequest asks for a turn.
@@ -121,7 +138,7 @@ func checkInput(input json.RawMessage, limit int) error {
 		return fmt.Errorf(`%w: input is missing; it is a RunAgentInput or {"text":"…"}`, ErrOptions)
 	case len(input) > limit:
 		return fmt.Errorf("%w: input has %d bytes; allowed are %d", ErrOptions, len(input), limit)
-	case len(trimmed) == 0, trimmed[0] != '{', !json.Valid(input):
+	case len(trimmed) == 0, trimmed[0] != '{', !json.Valid(input), !utf8.Valid(input):
 		return fmt.Errorf(`%w: input is no JSON object; it is a RunAgentInput or {"text":"…"}`, ErrOptions)
 	}
 	var in struct {
