@@ -3,7 +3,6 @@ package producer
 import (
 	"context"
 	"slices"
-	"strconv"
 
 	"github.com/rejoin/rejoin/internal/runs"
 )
@@ -60,15 +59,15 @@ func (r *Run) control(ctx context.Context, c Control) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if c.Kind == ControlStop && !r.stopped {
+		r.stopped = true
+		close(r.stopping)
+	}
 	if len(r.controls) >= maxControls {
 		r.p.log.Warn("a control is not given out: too many wait", "run", r.id, "kind", c.Kind)
 		return
 	}
 	r.controls = append(r.controls, c)
-	if c.Kind == ControlStop && !r.stopped {
-		r.stopped = true
-		close(r.stopping)
-	}
 	r.changed.wake()
 }
 
@@ -88,11 +87,5 @@ func (r *Run) Inputs(ctx context.Context) ([]Control, error) {
 // number of the last one that the caller knows; those that came meanwhile are
 // returned.
 func (r *Run) CloseInputs(ctx context.Context, after int) (missed []Control, err error) {
-	for n := after + 1; ; n++ {
-		c, _, err := r.p.store.PutControl(ctx, r.id, Control{Kind: ControlInput, ID: strconv.Itoa(n), Closed: true})
-		if err != nil || c.Closed {
-			return missed, err
-		}
-		missed = append(missed, c)
-	}
+	return r.p.store.CloseInputs(ctx, r.id, after)
 }

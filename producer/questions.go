@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/rejoin/rejoin/internal/agui"
@@ -90,6 +91,9 @@ func (r *Run) noteResolved(last uint64) {
 	r.mu.Lock()
 	var closed []string
 	for _, a := range r.asking {
+		for _, q := range a.ask { // a question may be asked again
+			closed = slices.DeleteFunc(closed, func(id string) bool { return id == q.RequestID })
+		}
 		if a.seq <= last && a.resolve != "" {
 			closed = append(closed, a.resolve)
 		}

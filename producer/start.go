@@ -130,6 +130,12 @@ func (p *Producer) Begin(ctx context.Context, id subjects.RunID, steerable bool)
 	if err != nil {
 		return nil, err
 	}
+	// Whoever stops or replaces a run stores its end first and changes its entry then.
+	if last, err := p.store.Last(ctx, id); err == nil && last.End() != nil {
+		ended := &EndedError{End: *last.End(), Seq: last.Last}
+		_, err := p.store.Seal(ctx, id, ended.End, ended.Seq)
+		return nil, errors.Join(ended, err)
+	}
 	r := p.newRun(e, e.FirstStreamSeq)
 	if err := p.begin(r); err != nil {
 		return nil, err
