@@ -1,0 +1,93 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/rejoin/rejoin/producer/acp/rpc"
+	"github.com/rejoin/rejoin/producer/agent"
+)
+
+const (
+	// quiet is how long after a response, or after an update behind it, a further update
+	// still belongs to the turn; lateness is how long after the response at most.
+	quiet    = 250 * time.Millisecond
+	lateness = time.Second
+	// pulse is how often it is looked whether the agent still has its input open.
+	pulse = 500 * time.Millisecond
+)
+
+// answer is the response to a prompt.
+type answer struct {
+	result json.RawMessage
+	err    error
+}
+
+// prompt prompts the agent and gives its result, once what it said is published. ctx is
+// the turn's: when it ends the agent is told to cancel, and killed if it does not.
+func (c *conn) prompt(ctx context.Context, t *turn, blocks []object) (json.RawMessage, error) {
+	t.use(c.terminals)
+	c.begin(t)
+	defer c.finish()
+
+	answered := make(chan answer, 1)
+	err := c.peer.Go(ctx, "session/prompt", object{"sessionId": c.sessionID(), "prompt": blocks},
+		func(result json.RawMessage, err error) { answered <- answer{result, err} })
+	if err != nil {
+		return nil, c.because(ctx, "session/prompt", err)
+	}
+	a, err := c.await(ctx, t, answered)
+	if err != nil {
+		return nil, err
+	}
+	if a.err != nil {
+		if _, ok := errors.AsType[*rpc.Error](a.err); ok {
+			t.settle(c.failed)
+		}
+		return nil, c.because(ctx, "session/prompt", a.err)
+	}
+	t.settle(c.failed)
+	return a.result, nil
+}
+
+// await waits for the answer to the prompt, if need be after a cancel.
+func (c *conn) await(ctx context.Context, t *turn, answered <-chan answer) (answer, error) {
+	look := time.NewTicker(pulse)
+	defer look.Stop()
+	for {
+		select {
+		case a := <-answered:
+			return a, nil
+		case <-look.C:
+			if c.proc.Deaf() {
+				c.peer.Fail(rpc.ErrRefused)
+			}
+		case <-t.lost:
+			return c.cancel(t, agent.ErrOver, answered)
+		case <-ctx.Done():
+			return c.cancel(t, context.Cause(ctx), answered)
+		}
+	}
+}
+
+// cancel tells the agent to cancel, answers what it asks, and waits for its answer to the
+// prompt. An agent that does not give one is killed.
+func (c *conn) cancel(t *turn, why error, answered <-chan answer) (answer, error) {
+	ctx, done := context.WithTimeout(context.Background(), c.cfg.CancelTimeout)
+	defer done()
+	_ = c.peer.Notify(ctx, "session/cancel", object{"sessionId": c.sessionID()})
+	t.hush(why)
+	select {
+	case a := <-answered:
+		if a.err != nil {
+			return a, why
+		}
+		return a, nil
+	case <-ctx.Done():
+		c.log.Warn("the agent did not cancel, its process is killed", "within", c.cfg.CancelTimeout)
+		c.kill(why)
+		return answer{}, why
+	}
+}
