@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/history"
 	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/internal/turns"
 )
 
 // Config says what a relay serves and within which bounds.
@@ -17,6 +19,13 @@ type Config struct {
 	Store    *runs.Store   // required
 	Producer http.Handler  // serves the producers' routes under /runs; nil means there are none
 	Metrics  *Metrics      // nil means metrics of its own
+
+	Turns   *turns.Queue     // takes the messages to chats; nil means that the requests for it do not exist here
+	History *history.History // the saved turns; nil means that the request for them does not exist here
+
+	// ForwardHeaders names the headers of a client's request that the agent may see.
+	// Those that belong to a connection or to a body are not allowed.
+	ForwardHeaders []string
 
 	KeepAlive      time.Duration // the longest time an open stream is silent; 0 means 10 s, at most 15 s
 	WriteTimeout   time.Duration // how long an observer may take for 64 KiB before it is cut off; 0 means 10 s
@@ -68,6 +77,10 @@ func (c Config) withDefaults() (Config, error) {
 		if *d.value == 0 {
 			*d.value = d.otherwise
 		}
+	}
+	var err error
+	if c.ForwardHeaders, err = forwardable(c.ForwardHeaders); err != nil {
+		return c, err
 	}
 	if c.KeepAlive > maxKeepAlive {
 		return c, fmt.Errorf("%w: KeepAlive is %v, allowed are up to %v", ErrConfig, c.KeepAlive, maxKeepAlive)

@@ -11,6 +11,12 @@
 //	request.go       what a request to watch a chat asks for
 //	query.go         the same as a query, for EventSource
 //	live.go          /chat/live: finding the run, opening and closing the stream
+//	message.go       what a request brings to a chat, and within which bounds
+//	headers.go       which of its headers an agent may see
+//	send.go          /chat/send, /chat/steer-send, and /chat: a message and its stream
+//	control.go       /chat/stop and /chat/answer
+//	resume.go        the input of the turn after an interrupt
+//	turn_failure.go  what a client is told when the queue refuses
 //	serve.go         the serve loop: frames from the hub's reader to the sink
 //	sink.go          the way to one observer: buffer, flush, deadline, keep-alive
 //	chunks.go        frames of any size through a buffer of bounded size
@@ -19,6 +25,8 @@
 //	observers.go     who is watching: admission, age, leaving
 //	drain.go         going away without losing anybody's place
 //	runs.go          /runs/{run_id} and its snapshot
+//	controls.go      /runs/{run_id}/controls: what a producer over HTTP is sent
+//	history.go       /chat/{chat_id}/history
 //	health.go        /livez and /readyz
 //	metrics.go       the numbers
 //

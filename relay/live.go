@@ -8,6 +8,7 @@ import (
 
 	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/subjects"
 )
 
 // livePost serves POST /chat/live.
@@ -52,7 +53,9 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, q watch) error {
 		s.refused(err)
 		return err
 	}
-	s.stream(ctx, w, o, q, entry)
+	s.stream(ctx, w, o, q.wire(), entry.RunID, func(ctx context.Context) (*consumer.Reader, error) {
+		return s.cfg.Hub.Open(ctx, entry, q.options())
+	})
 	return nil
 }
 
@@ -76,18 +79,22 @@ func (s *Server) refused(err error) {
 	}
 }
 
-// stream answers 200 and serves the run. The header and a comment go out before
-// anything is read of the run, so that proxies and clients know where they are.
-func (s *Server) stream(ctx context.Context, w http.ResponseWriter, o *observer, q watch, e *runs.Entry) {
-	from := time.Now()
+// beginStream sends the header of a stream.
+func beginStream(w http.ResponseWriter, id subjects.RunID) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store, no-transform")
 	h.Set("X-Accel-Buffering", "no")
-	h.Set("Rejoin-Run-Id", string(e.RunID))
+	h.Set("Rejoin-Run-Id", string(id))
 	w.WriteHeader(http.StatusOK)
+}
 
-	wire := q.wire()
+// stream answers 200 and serves the run. The header and a comment go out before
+// anything is read of the run, so that proxies and clients know where they are.
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, o *observer, wire wire, id subjects.RunID,
+	open func(context.Context) (*consumer.Reader, error)) {
+	from := time.Now()
+	beginStream(w, id)
 	s.metrics.opened.WithLabelValues(wire.name()).Inc()
 	s.metrics.observers.Inc()
 	defer s.metrics.observers.Dec()
@@ -95,9 +102,7 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, o *observer,
 	out := newSink(w, s.cfg.KeepAlive, s.cfg.WriteTimeout, o.cancel)
 	defer out.close() // also when something below panics
 	st := &stream{wire: wire, sink: out, leave: o.leave, brokerPatience: s.cfg.BrokerPatience, count: s.countFrame}
-	run := &lateReader{open: func(ctx context.Context) (*consumer.Reader, error) {
-		return s.cfg.Hub.Open(ctx, e, q.options())
-	}}
+	run := &lateReader{open: open}
 	defer run.close()
 
 	err := out.comment()
@@ -107,7 +112,7 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, o *observer,
 	c := st.finish(err)
 	s.metrics.closed.WithLabelValues(string(c)).Inc()
 	s.metrics.bytes.Add(float64(out.written()))
-	attrs := []any{"run", e.RunID, "wire", wire.name(), "cause", c, "frames", st.frames, "from", st.first, "to", st.last,
+	attrs := []any{"run", id, "wire", wire.name(), "cause", c, "frames", st.frames, "from", st.first, "to", st.last,
 		"bytes", out.written(), "took", time.Since(from).Round(time.Millisecond)}
 	if c == causeError {
 		s.log.Error("stream closed", append(attrs, "error", err)...)

@@ -27,6 +27,7 @@ type Metrics struct {
 	bytes     prometheus.Counter
 	panics    prometheus.Counter
 	requests  *prometheus.CounterVec
+	turns     *prometheus.CounterVec
 
 	tails     prometheus.Gauge
 	snapshots *prometheus.CounterVec
@@ -49,7 +50,8 @@ var (
 	endReasons     = []string{string(subjects.ReasonAbandoned), string(subjects.ReasonSuperseded)}
 	frameTypes     = []string{consumer.Snapshot.String(), consumer.Event.String(), consumer.Synced.String(), consumer.End.String()}
 	refusals       = []string{"full", "draining"}
-	wires          = []string{protocol1{}.name(), (*legacy)(nil).name()}
+	wires          = []string{protocol1{}.name(), (*legacy)(nil).name(), wireControls}
+	sends          = []string{"started", "queued", "steered", "repeated"}
 )
 
 const other = "other"
@@ -85,6 +87,7 @@ func (m *Metrics) observe() {
 	m.frames = m.vector("rejoin_frames_total", "Frames written, by type.", "type", frameTypes)
 	m.bytes = m.counter("rejoin_stream_bytes_total", "Bytes written to streams, before any transfer encoding.")
 	m.panics = m.counter("rejoin_http_panics_total", "Panics in handlers; each is a fault to report.")
+	m.turns = m.vector("rejoin_turns_taken_total", "Messages taken, by what became of them.", "how", sends)
 	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rejoin_http_requests_total",
 		Help: "Requests answered, by route pattern, method and status class."}, []string{"route", "method", "status"})
 	m.registry.MustRegister(m.requests)

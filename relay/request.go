@@ -58,7 +58,7 @@ type fields struct {
 
 // parseBody reads the body of POST /chat/live.
 func parseBody(w http.ResponseWriter, r *http.Request) (watch, error) {
-	body, err := readBody(w, r)
+	body, err := readBody(w, r, maxLegacyBody)
 	if err != nil {
 		return watch{}, err
 	}
@@ -73,15 +73,15 @@ func parseBody(w http.ResponseWriter, r *http.Request) (watch, error) {
 	return in.watch(legacy)
 }
 
-// readBody reads a body within the largest size and the time it may have.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// readBody reads a body of at most limit bytes within the time it may have.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLegacyBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return nil, tooLarge(maxLegacyBody)
+		return nil, tooLarge(int(limit))
 	case err != nil:
 		return nil, problem.New(problem.BadRequest, "the body did not arrive whole").Because(err)
 	}
@@ -92,20 +92,13 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 
 func (in fields) watch(legacy bool) (watch, error) {
 	q := watch{legacy: legacy, wait: time.Duration(in.WaitMS), run: subjects.RunID(in.RunID), synced: in.Synced}
-	if in.Protocol != nil && string(in.Protocol) != "1" {
-		return q, problem.New(problem.UnsupportedProtocol, "protocol must be 1, or absent for plain AG-UI events")
+	if err := checkProtocol(in.Protocol); err != nil {
+		return q, err
 	}
-	name, chat := "chat_id", in.ChatID
-	if chat == nil && in.ThreadID != nil {
-		name, chat = "threadId", in.ThreadID
+	var err error
+	if q.chat, err = chatOf(in.ChatID, in.ThreadID); err != nil {
+		return q, err
 	}
-	if chat == nil {
-		chat = new(string)
-	}
-	if err := subjects.CheckChatID(*chat); err != nil {
-		return q, problem.New(problem.BadRequest, "%s is %s; allowed are 1 to 256 bytes of valid UTF-8", name, err)
-	}
-	q.chat = *chat
 	if err := in.AfterSeq.Check("after_seq", 0, subjects.MaxSeq); err != nil {
 		return q, err
 	}
@@ -114,6 +107,29 @@ func (in fields) watch(legacy bool) (watch, error) {
 		q.after = &after
 	}
 	return q, nil
+}
+
+// checkProtocol refuses a protocol that is not spoken here; nil is the legacy wire.
+func checkProtocol(protocol json.RawMessage) error {
+	if protocol == nil || string(protocol) == "1" {
+		return nil
+	}
+	return problem.New(problem.UnsupportedProtocol, "protocol must be 1, or absent for plain AG-UI events")
+}
+
+// chatOf is the chat that a body names: with chat_id, or as a stock client does.
+func chatOf(chatID, threadID *string) (string, error) {
+	name, chat := "chat_id", chatID
+	if chat == nil && threadID != nil {
+		name, chat = "threadId", threadID
+	}
+	if chat == nil {
+		chat = new(string)
+	}
+	if err := subjects.CheckChatID(*chat); err != nil {
+		return "", problem.New(problem.BadRequest, "%s is %s; allowed are 1 to 256 bytes of valid UTF-8", name, err)
+	}
+	return *chat, nil
 }
 
 // milliseconds is a wait: an integer in plain digits, from 0 on, however large,

@@ -25,12 +25,23 @@ func (s *Server) routes() http.Handler {
 	r.Get("/chat/live", s.handle(s.liveGet))
 	r.Get("/runs/{run_id}", s.handle(s.run))
 	r.Get("/runs/{run_id}/snapshot", s.handle(s.snapshot))
+	r.Get("/runs/{run_id}/controls", s.handle(s.controls))
 	for _, m := range []string{http.MethodGet, http.MethodHead} { // some probes ask for the header only
 		r.Method(m, "/livez", s.handle(s.livez))
 		r.Method(m, "/readyz", s.handle(s.readyz))
 	}
 	r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{Timeout: writeTimeout}))
 
+	if s.cfg.Turns != nil {
+		r.Post("/chat", s.handle(s.chat))
+		r.Post("/chat/send", s.handle(s.send))
+		r.Post("/chat/steer-send", s.handle(s.steerSend))
+		r.Post("/chat/stop", s.handle(s.stop))
+		r.Post("/chat/answer", s.handle(s.answer))
+	}
+	if s.cfg.History != nil {
+		r.Get("/chat/{chat_id}/history", s.handle(s.history))
+	}
 	if p := s.cfg.Producer; p != nil {
 		r.Method(http.MethodPost, "/runs", p)
 		r.Method(http.MethodPost, "/runs/{run_id}/events", p)
@@ -93,7 +104,9 @@ func (s *Server) wrongMethod(routes chi.Routes) handler {
 }
 
 // writeJSON answers 200 with a small JSON value.
-func writeJSON(w http.ResponseWriter, v any) error {
+func writeJSON(w http.ResponseWriter, v any) error { return writeStatus(w, http.StatusOK, v) }
+
+func writeStatus(w http.ResponseWriter, status int, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -104,6 +117,7 @@ func writeJSON(w http.ResponseWriter, v any) error {
 		h.Set("Cache-Control", "no-store")
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+	w.WriteHeader(status)
 	_, err = w.Write(append(body, '\n'))
 	return err
 }

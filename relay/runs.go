@@ -1,7 +1,7 @@
 package relay
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,12 +20,20 @@ import (
 type runView struct {
 	RunID     subjects.RunID `json:"run_id"`
 	ChatID    string         `json:"chat_id"`
+	TurnID    *string        `json:"turn_id"` // null for a run that no turn has made
 	Kind      string         `json:"kind"`
 	State     runs.State     `json:"state"`
-	Seq       uint64         `json:"seq"` // of the last event
+	Seq       uint64         `json:"seq"`       // of the last event
+	Questions []asked        `json:"questions"` // those that are open
 	StartedAt time.Time      `json:"started_at"`
 	EndedAt   *time.Time     `json:"ended_at"`
 	End       *subjects.End  `json:"end"`
+}
+
+// asked is a question as the outside may know of it. What it asks is in the events.
+type asked struct {
+	RequestID string `json:"request_id"`
+	Name      string `json:"name"`
 }
 
 // run serves GET /runs/{run_id}.
@@ -38,17 +46,27 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v := runView{RunID: e.RunID, ChatID: e.ChatID, Kind: e.Kind, State: e.State, Seq: max(seq, e.Seq), StartedAt: e.StartedAt, End: e.End}
-	if v.Kind == "" {
-		v.Kind = "send"
+	if e.End == nil && end != nil { // stored, and the entry is a moment behind
+		e.State, e.End = runs.StateEnded, end
 	}
-	if v.End == nil && end != nil { // stored, and the entry is a moment behind
-		v.State, v.End = runs.StateEnded, end
+	return writeJSON(w, viewOf(e, seq))
+}
+
+func viewOf(e *runs.Entry, seq uint64) runView {
+	v := runView{RunID: e.RunID, ChatID: e.ChatID, Kind: cmp.Or(e.Kind, "send"), State: e.Doing(), Seq: max(seq, e.Seq),
+		Questions: []asked{}, StartedAt: e.StartedAt, End: e.End}
+	if e.TurnID != "" {
+		v.TurnID = &e.TurnID
 	}
 	if !e.EndedAt.IsZero() {
 		v.EndedAt = &e.EndedAt
 	}
-	return writeJSON(w, v)
+	for _, q := range e.Questions {
+		if q.Interrupt == (e.End != nil) { // any other has lost whoever waits for its answer, or is about to
+			v.Questions = append(v.Questions, asked{RequestID: q.RequestID, Name: q.Name})
+		}
+	}
+	return v
 }
 
 // snapshot serves GET /runs/{run_id}/snapshot.
@@ -76,17 +94,8 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
 	return s.writeSnapshot(w, e.RunID, data)
 }
 
-// writeSnapshot writes the answer in chunks, each within the time that an observer
-// has for one.
 func (s *Server) writeSnapshot(w http.ResponseWriter, id subjects.RunID, data consumer.SnapshotData) error {
-	rc := http.NewResponseController(w)
-	out := chunks{send: func(b []byte) error {
-		if err := rc.SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			return err
-		}
-		_, err := w.Write(b)
-		return err
-	}}
+	out := s.chunked(w)
 	out.text(`{"run_id":"` + string(id) + `","seq":` + strconv.FormatUint(data.Seq, 10) + `,"events":`)
 	out.array(data.Events)
 	end := "null"
@@ -98,6 +107,19 @@ func (s *Server) writeSnapshot(w http.ResponseWriter, id subjects.RunID, data co
 	return out.err
 }
 
+// chunked writes an answer of any size, each chunk within the time that an observer
+// has for one.
+func (s *Server) chunked(w http.ResponseWriter) *chunks {
+	rc := http.NewResponseController(w)
+	return &chunks{send: func(b []byte) error {
+		if err := rc.SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return err
+		}
+		_, err := w.Write(b)
+		return err
+	}}
+}
+
 // entry reads the entry of the run that the path names. What is no run id is a run
 // that does not exist.
 func (s *Server) entry(r *http.Request) (*runs.Entry, error) {
@@ -105,12 +127,7 @@ func (s *Server) entry(r *http.Request) (*runs.Entry, error) {
 	if err != nil {
 		return nil, errNotFound
 	}
-	e, err := s.cfg.Store.Entry(r.Context(), id)
-	switch {
-	case err == nil, errors.Is(err, runs.ErrNotFound), errors.Is(err, context.Canceled):
-		return e, err
-	}
-	return nil, fmt.Errorf("%w: %w", consumer.ErrBrokerUnavailable, err)
+	return s.entryOf(r.Context(), id)
 }
 
 // entityTag changes with every event and with the end.

@@ -85,13 +85,14 @@ func TestWhatThereIsToKnowOfARun(t *testing.T) {
 		delete(v, "started_at")
 		return v
 	}
-	require.Equal(t, map[string]any{"run_id": r.id(), "chat_id": "c", "kind": "send", "state": "running", "seq": 2.0, "ended_at": nil, "end": nil}, get())
+	require.Equal(t, map[string]any{"run_id": r.id(), "chat_id": "c", "kind": "send", "state": "running", "seq": 2.0,
+		"turn_id": nil, "questions": []any{}, "ended_at": nil, "end": nil}, get())
 	r.finish(done)
 	v := get()
 	require.NotNil(t, v["ended_at"])
 	delete(v, "ended_at")
 	require.Equal(t, map[string]any{"run_id": r.id(), "chat_id": "c", "kind": "send", "state": "ended", "seq": 2.0,
-		"end": map[string]any{"persisted": true, "superseded": false, "reason": "done"}}, v)
+		"turn_id": nil, "questions": []any{}, "end": map[string]any{"persisted": true, "superseded": false, "reason": "done"}}, v)
 }
 
 func TestUnknownRunsAndPaths(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Server is one relay. It holds nothing that its death could lose.
@@ -15,6 +17,7 @@ type Server struct {
 	log       *slog.Logger
 	metrics   *Metrics
 	observers *observers
+	room      *semaphore.Weighted // bytes that large bodies and answers may take at once
 	health    health
 	handler   http.Handler
 	base      context.Context
@@ -32,6 +35,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, metrics: cfg.Metrics,
 		observers: newObservers(cfg.MaxObservers, cfg.MaxStreamAge, cfg.DrainWindow),
+		room:      semaphore.NewWeighted(roomBytes),
 	}
 	s.health.ping = cfg.Store.Ping
 	s.base, s.breakOff = context.WithCancelCause(context.Background())

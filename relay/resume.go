@@ -1,0 +1,91 @@
+package relay
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/nats-io/nuid"
+
+	"github.com/rejoin/rejoin/internal/agui"
+	"github.com/rejoin/rejoin/internal/history"
+	"github.com/rejoin/rejoin/internal/turns"
+)
+
+// resumeInput makes the input of the turn that goes on from a run which has ended to
+// ask: what a stock client would send, with all messages of the chat, those of that
+// run included, and the answers.
+func (s *Server) resumeInput(ctx context.Context, asked *turns.Turn, resume []turns.Resume) (json.RawMessage, error) {
+	e, err := s.entryOf(ctx, asked.RunID)
+	if err != nil {
+		return nil, err
+	}
+	data, err := s.cfg.Hub.Snapshot(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	if !agui.IsRunInput(asked.Input) && s.cfg.History != nil {
+		earlier, err := s.cfg.History.Read(ctx, asked.Tenant, asked.ChatID, history.MaxLimit)
+		if err != nil {
+			return nil, err
+		}
+		input, err := resumed(asked, earlier, data.Events, resume)
+		if err != nil || len(input) <= s.cfg.Turns.MaxInput() {
+			return input, err
+		}
+		s.log.Warn("a chat is too long to be sent along with an answer; only the turn that asked is", "run", asked.RunID)
+	}
+	return resumed(asked, nil, data.Events, resume)
+}
+
+// resumed is the input from what is known of the chat: earlier turns, and the run that
+// asked with its events.
+func resumed(asked *turns.Turn, earlier []history.Turn, events []byte, resume []turns.Resume) (json.RawMessage, error) {
+	var m agui.Messages
+	for _, t := range earlier {
+		if t.RunID == asked.RunID {
+			continue
+		}
+		var lines []json.RawMessage
+		if err := json.Unmarshal(t.Events, &lines); err != nil {
+			return nil, err
+		}
+		if err := m.AddTurn(string(t.RunID), t.Input, ndjson(lines)); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.AddTurn(string(asked.RunID), asked.Input, events); err != nil {
+		return nil, err
+	}
+	id := nuid.Next()
+	input := map[string]json.RawMessage{}
+	if err := json.Unmarshal(agui.RunInput(asked.ChatID, id, asked.Input, nil), &input); err != nil {
+		return nil, err
+	}
+	for name, v := range map[string]any{"runId": id, "messages": m.List(), "resume": resume} {
+		raw, err := marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		input[name] = raw
+	}
+	return marshal(input)
+}
+
+func ndjson(events []json.RawMessage) []byte {
+	var b bytes.Buffer
+	for _, e := range events {
+		b.Write(agui.OneLine(e))
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// marshal is json.Marshal without escapes that only HTML needs.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}

@@ -1,0 +1,48 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/problem"
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/internal/turns"
+)
+
+var errNothing = problem.New(problem.NotFound, "the chat has nothing of that name, or it is closed")
+
+// errBusy is the answer while large bodies take all the room they may.
+var errBusy = errors.New("too much is being taken in at once")
+
+// turnFailure maps an error of the queue to what a client may learn of it.
+func (s *Server) turnFailure(err error) error {
+	var active *runs.AlreadyStreamingError
+	var stale *turns.StaleError
+	var answered *turns.AnsweredError
+	switch {
+	case errors.As(err, &active):
+		return problem.New(problem.AlreadyStreaming, "the chat has an active run; watch it, or send with on_active queue or supersede").
+			With("run_id", string(active.RunID))
+	case errors.As(err, &stale):
+		return problem.New(problem.StaleRun, "the run is over: reason %s, persisted %t", stale.End.Reason, stale.End.Persisted).
+			With("run_id", string(stale.RunID)).With("reason", string(stale.End.Reason)).With("persisted", stale.End.Persisted)
+	case errors.As(err, &answered):
+		return problem.New(problem.AlreadyAnswered, "the question has another answer, which is in outcome").With("outcome", answered.Outcome)
+	case errors.Is(err, turns.ErrOptions):
+		return problem.New(problem.BadRequest, "%s", strings.TrimPrefix(err.Error(), turns.ErrOptions.Error()+": "))
+	case errors.Is(err, turns.ErrQueueFull):
+		return problem.New(problem.TooManyRequests, "%s", err.Error()).After(time.Second + rand.N(4*time.Second))
+	case errors.Is(err, turns.ErrNotFound):
+		return errNothing
+	case s.base.Err() != nil:
+		return errDraining
+	}
+	return brokerFailure(err)
+}
+
+// brokerFailure is for what comes from the broker, or its absence.
+func brokerFailure(err error) error { return fmt.Errorf("%w: %w", consumer.ErrBrokerUnavailable, err) }
