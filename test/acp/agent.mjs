@@ -222,6 +222,11 @@ const steps = {
     for (let i = 0; i < Number(rest); i++) await out.write(mebibyte);
   },
   stderr: ({ rest }) => new Promise((resolve) => process.stderr.write(JSON.parse(rest), resolve)),
+  // So many mebibytes on stderr.
+  scream: async ({ rest }) => {
+    const mebibyte = Buffer.alloc(1 << 20, `${"x".repeat(1023)}\n`);
+    for (let i = 0; i < Number(rest); i++) await new Promise((resolve) => process.stderr.write(mebibyte, resolve));
+  },
   die: ({ rest }) => (rest === "KILL" ? process.kill(process.pid, "SIGKILL") : process.exit(Number(rest))),
   "close-stdout": () => closeSync(1), // Node's own way leaves it open
   // The last chunk and the response in one write.

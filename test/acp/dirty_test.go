@@ -49,3 +49,11 @@ func TestACP02_EndlessLine(t *testing.T) {
 	require.True(t, strings.HasSuffix(said(other.end()), "z"))
 	require.Equal(t, "Next.", said(ask(t, a, "chat", "say Next.").end()))
 }
+
+// Standard error is for the log, and no amount of it holds up the agent.
+func TestACP02_FloodOnStandardError(t *testing.T) {
+	t.Parallel()
+	tr := ask(t, start(t, scripted(t)), "chat", "say a\nscream 64\nsay z")
+	require.Equal(t, "az", said(tr.end()))
+	require.NoError(t, tr.err)
+}

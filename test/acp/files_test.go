@@ -34,3 +34,15 @@ func TestFilesWithinTheRoot(t *testing.T) {
 	require.NotContains(t, said(events), "secret")
 	require.Equal(t, 1, strings.Count(said(events), "read error"), said(events))
 }
+
+// A call shows what its terminal prints, and its last record still does when the terminal
+// is gone.
+func TestTerminalsShowInTheirCalls(t *testing.T) {
+	t.Parallel()
+	a := start(t, scripted(t), func(c *acp.Config) { c.Root = t.TempDir() })
+	events := ask(t, a, "chat", "capabilities\nrun echo hello; exit 3").end()
+	require.Contains(t, said(events), `"terminal":true`)
+	require.Contains(t, said(events), "exit 3 hello")
+	index(t, events, `"acp.tool_call"`, `"type":"terminal"`, `"status":"completed"`, `"output":"hello\n"`)
+	replay(t, events)
+}

@@ -46,6 +46,18 @@ func TestPermission(t *testing.T) {
 	replay(t, turns...)
 }
 
+func TestUpdatesKeepTheirPlaceAroundAPermission(t *testing.T) {
+	t.Parallel()
+	tr := ask(t, start(t, scripted(t)), "chat", "burst 2000\nask 1\nburst 2000")
+	q := tr.question()
+	require.True(t, strings.HasPrefix(said(tr.soFar()), counted(2000)+"before 1"), "all that came before has been said")
+	q.choose("yes")
+	events := tr.end()
+	require.True(t, counted(2000)+"before 1after 1answer 1 yes"+counted(2000) == said(events), "something is lost or out of order")
+	require.True(t, counted(2000)+"before 1" == strings.TrimSuffix(said(events[:index(t, events, "acp.permission.request")]), "after 1"))
+	require.Less(t, index(t, events, "acp.permission.resolved"), index(t, events, `"delta":"answer 1 yes"`))
+}
+
 func TestThreePermissionsAtOnce(t *testing.T) {
 	t.Parallel()
 	tr := ask(t, start(t, scripted(t)), "chat", "ask 3\nsay Bye.")
