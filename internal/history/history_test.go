@@ -285,4 +285,3 @@ func TestAStreamThatIsGoneIsSaid(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, f.append(f.History, turn("c", 100)), 1)
 }
-

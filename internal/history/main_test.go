@@ -89,13 +89,15 @@ func (f *fabric) runsOf(h *history.History, chat string) []subjects.RunID {
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
+var pad = strings.Repeat("pad ", 1<<10)
+
 // turn is a turn of about that many bytes; no two are alike.
 func turn(chat string, size int) history.Turn {
 	id := subjects.NewRunID(0)
 	var events strings.Builder
 	fmt.Fprintf(&events, `[{"type":"RAW","run":%q,"é":"<&>\u2028"},{"type":"RAW","pad":"`, id)
 	for i := 0; events.Len() < size; i++ {
-		fmt.Fprintf(&events, "%s %d ", id[len(id)-6:], i)
+		fmt.Fprintf(&events, "%s %d %s", id[len(id)-6:], i, pad[:min(len(pad), size)])
 	}
 	return history.Turn{ChatID: chat, RunID: id, Kind: "send", Input: []byte(`{"text": "hi <b>", "n": 12345678901234567890}`),
 		Events: []byte(events.String() + `"}]`), StartedAt: noon, EndedAt: noon.Add(time.Second), Reason: subjects.ReasonDone}
