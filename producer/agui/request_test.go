@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -179,21 +180,28 @@ func TestRedirects(t *testing.T) {
 // A connection that was refused is tried again; a request that may have arrived is not.
 func TestOnlyARefusedConnectionIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := free.Addr().String()
-	require.NoError(t, free.Close())
-
+	const address = "127.0.0.1:1" // where nobody listens; a port that was free may be somebody's by now
 	tried := make(chan struct{}, 100)
 	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		tried <- struct{}{}
 		return http.DefaultTransport.RoundTrip(r)
 	})}
-	err = run(t, agui.Config{URL: "http://" + address, Client: client}, newTurn(`{"text":"hi"}`))
+	err := run(t, agui.Config{URL: "http://" + address, Client: client}, newTurn(`{"text":"hi"}`))
 	require.ErrorIs(t, err, agui.ErrUnreachable)
 	require.NotContains(t, err.Error(), address, "people see this")
 	require.Greater(t, len(tried), 1)
 	require.Less(t, len(tried), 10)
+
+	back, got := asking(t)
+	refusals := 2
+	restarting := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		if refusals--; refusals >= 0 {
+			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})}
+	require.NoError(t, run(t, agui.Config{URL: back, Client: restarting}, newTurn(`{"text":"hi"}`)))
+	require.Contains(t, got.body, `"content":"hi"`)
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(agent.ErrStopped)
@@ -258,7 +266,10 @@ func TestAnAgentThatSaysNothingIsGivenUp(t *testing.T) {
 	}
 	// One that is finished and does not hang up is not waited for.
 	url, gone := holding(t, data(started, finished))
-	require.NoError(t, run(t, agui.Config{URL: url, Linger: 50 * time.Millisecond}, newTurn(`{"text":"hi"}`)))
+	ended := make(chan error, 1)
+	a := newAgent(t, agui.Config{URL: url, Linger: 50 * time.Millisecond})
+	go func() { ended <- a.Run(t.Context(), newTurn(`{"text":"hi"}`)) }()
+	require.NoError(t, await(t, ended))
 	await(t, gone)
 }
 

@@ -3,6 +3,7 @@ package agui
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -35,7 +36,7 @@ func (s *stream) next() ([]byte, error) {
 	lines := 0
 	for {
 		line, err := s.readLine()
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
 		if value, ok := dataOf(line); ok {

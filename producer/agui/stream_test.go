@@ -2,6 +2,8 @@ package agui_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	internal "github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/producer/agui"
 )
 
@@ -40,6 +43,7 @@ func TestEventsPassByteForByte(t *testing.T) {
 		"empty events":     "data\n\ndata:\n\ndata:  \n\n" + data(want...),
 		"done":             data(started, delta, "[DONE]", finished, "[DONE]"),
 		"lines":            strings.ReplaceAll(data(want...), `,"`, ",\ndata: \""),
+		"lines and CRLF":   strings.ReplaceAll(strings.ReplaceAll(data(want...), `,"`, ",\ndata: \""), "\n", "\r\n"),
 		"no empty line":    strings.TrimSuffix(data(want...), "\n"),
 		"no line end":      strings.TrimSuffix(data(want...), "\n\n"),
 		"after the end":    data(started, delta, finished, delta, "{", "nothing"),
@@ -172,4 +176,48 @@ func TestALargeEventIsAnError(t *testing.T) {
 		require.ErrorIs(t, err, agui.ErrTooLarge, name)
 		require.Equal(t, []string{started}, turn.events, name)
 	}
+}
+
+// pieces is a body that comes in reads of a size.
+type pieces struct {
+	rest string
+	size int
+}
+
+func (p *pieces) Close() error { return nil }
+func (p *pieces) Read(b []byte) (int, error) {
+	if p.rest == "" {
+		return 0, io.EOF
+	}
+	n := copy(b, p.rest[:min(p.size, len(p.rest))])
+	p.rest = p.rest[n:]
+	return n, nil
+}
+
+// FuzzStream: however an answer is cut into reads, the same is published and the same
+// comes of it, and all of it is events.
+func FuzzStream(f *testing.F) {
+	f.Add([]byte(data(started, delta, finished)), uint16(1))
+	f.Add([]byte("\ufeffdata\r\n\r\rdata: {\r\ndata:\"type\":\"RUN_ERROR\"}\n\n: x\nevent: y"), uint16(3))
+	f.Fuzz(func(t *testing.T, body []byte, size uint16) {
+		answer := func(size int) ([]string, string) {
+			client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, Header: http.Header{}, Body: &pieces{string(body), size}, Request: r}, nil
+			})}
+			a, err := agui.New(agui.Config{URL: "http://agent", Client: client, MaxEventBytes: 300})
+			require.NoError(t, err)
+			turn := newTurn(`{"text":"hi"}`)
+			err = a.Run(t.Context(), turn)
+			return turn.events, fmt.Sprint(err)
+		}
+		events, outcome := answer(int(size) + 1)
+		again, same := answer(len(body) + 1)
+		require.Equal(t, again, events)
+		require.Equal(t, same, outcome)
+		var e internal.Event
+		for _, raw := range events {
+			require.NoError(t, internal.Scan([]byte(raw), &e))
+			require.NotContains(t, raw, "\n")
+		}
+	})
 }

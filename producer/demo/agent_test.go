@@ -229,6 +229,7 @@ func TestStopEndsATurn(t *testing.T) {
 				time.AfterFunc(d, func() { cancel(agent.ErrStopped) })
 				require.ErrorIs(t, demo.NewAgent(demo.AgentConfig{}).Run(ctx, turn), agent.ErrStopped)
 				if text == "stubborn" {
+					require.Greater(t, time.Since(began), d)
 					require.Less(t, time.Since(began), 80*time.Second)
 					return
 				}
