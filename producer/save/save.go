@@ -3,37 +3,39 @@ package save
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/rejoin/rejoin/subjects"
 )
 
-// ErrStale is returned by a Saver that wrote nothing since the chat has moved on.
-var ErrStale = errors.New("the chat has moved on")
-
-// Turn is an answered turn as it is saved.
+// Turn is a turn that is over, but for being saved.
 type Turn struct {
-	Tenant     string
-	ChatID     string
-	Owner      string // "" for none
-	TurnID     string
-	Kind       string
-	RunID      subjects.RunID
-	Generation uint64          // the run's place in its chat: the higher the newer
-	Input      json.RawMessage // what was asked, a JSON object
-	Events     []byte          // what was answered: the run's events folded, one a line
-	Reason     subjects.Reason // why the run ends
-	StartedAt  time.Time
-	EndedAt    time.Time
+	Tenant string
+	ChatID string
+	Owner  string // "" for none
+	TurnID string
+	RunID  subjects.RunID
+	Kind   string // send, retry, edit, steer, approval, heartbeat, canvas, or the application's own
+
+	// Generation is the run's place in its chat: higher is newer. It begins anew in a
+	// chat that was idle for longer than runs are retained.
+	Generation uint64
+
+	Input  json.RawMessage // what was asked: a JSON object
+	Events []byte          // what the run came to: AG-UI events, adjacent deltas joined, one a line
+	Reason subjects.Reason // why it ends: done, error or stopped
+
+	StartedAt time.Time
+	EndedAt   time.Time
 }
 
-// Saver stores turns where an application finds them again. Its method is called at
-// once for many turns.
+// Saver stores turns.
 type Saver interface {
-	// Save returns nil only when the turn is stored for good, and ErrStale when it
-	// wrote nothing since the chat has moved on. It must return when ctx is done. It
-	// may be called again for a turn whose outcome is not known.
+	// Save returns nil only when the turn is stored for good. The error matches
+	// ErrStale when the chat has moved on and nothing was written; after any other
+	// it counts as not saved. It must return when ctx is done, and may be called
+	// at once for many turns, and again for the same one. t must not be changed, nor
+	// kept once Save has returned.
 	Save(ctx context.Context, t *Turn) error
 }
 
