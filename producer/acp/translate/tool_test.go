@@ -1,6 +1,7 @@
 package translate_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -115,11 +116,35 @@ func TestCallsAreForgottenBeforeTheyFillTheMemory(t *testing.T) {
 	for i := range 5000 { // 4,096 are known; none of them ends by itself
 		tr.updates(fmt.Sprintf(`{"sessionUpdate":"tool_call","toolCallId":"%d","title":"t"}`, i))
 	}
+	tr.updates(`{"sessionUpdate":"tool_call_update","toolCallId":"0","title":"t"}`, `{"sessionUpdate":"tool_call_update","toolCallId":"4999","title":"t"}`)
 	require.NoError(t, tr.Finish(json.RawMessage(`{"stopReason":"end_turn"}`)))
 	all := strings.Join(tr.events, "\n")
-	require.Equal(t, 5000, strings.Count(all, "TOOL_CALL_START"))
-	require.Equal(t, 5000, strings.Count(all, "TOOL_CALL_END"))
-	require.Equal(t, 5000, strings.Count(all, "TOOL_CALL_RESULT"))
+	require.Equal(t, 5001, strings.Count(all, "TOOL_CALL_START"), "the first one is not known any more, the last one is")
+	require.Equal(t, 5001, strings.Count(all, "TOOL_CALL_END"))
+	require.Equal(t, 5001, strings.Count(all, "TOOL_CALL_RESULT"))
+}
+
+func TestLargeCallsAreForgottenSooner(t *testing.T) {
+	t.Parallel()
+	big := strings.Repeat("x", 8<<20)
+	starts := 0
+	tr := translate.New(translate.Config{ChatID: "c", RunID: "r"}, func(e []byte) error {
+		starts += bytes.Count(e[:min(len(e), 64)], []byte("TOOL_CALL_START"))
+		return nil
+	})
+	update := func(id int, fields string) {
+		require.NoError(t, tr.Update(json.RawMessage(fmt.Sprintf(`{"sessionUpdate":"tool_call_update","toolCallId":"%d"%s}`, id, fields))))
+	}
+	update(0, ``) // open, and so the last to go
+	for i := range 10 {
+		update(i+1, `,"status":"completed","rawOutput":"`+big+`"`)
+	}
+	require.Equal(t, 11, starts)
+	update(0, ``)
+	update(10, ``)
+	require.Equal(t, 11, starts, "these are known")
+	update(1, ``)
+	require.Equal(t, 12, starts, "64 MiB are kept, and the oldest that was over is not")
 }
 
 func TestTerminalsShowWhatTheyPrint(t *testing.T) {
