@@ -26,7 +26,7 @@ var dirtyScripts = map[string]func(*scripted){
 	},
 	"long line": func(a *scripted) {
 		m := a.hello()
-		a.write(a.text(strings.Repeat("x", 9<<20)))
+		a.write(strings.Replace(a.text("#"), "#", strings.Repeat("x", 9<<20), 1))
 		a.done(m, "end_turn")
 		a.hear()
 	},

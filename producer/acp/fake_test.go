@@ -11,8 +11,7 @@ import (
 
 // scripted is an ACP agent that does what a test wants. It is a process of its own.
 type scripted struct {
-	in   *bufio.Reader
-	argv []string
+	in *bufio.Reader
 
 	session string
 	prompts int // how many there were

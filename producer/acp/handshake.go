@@ -88,9 +88,9 @@ func (c *conn) handshake(ctx context.Context, known string) error {
 	}
 	switch {
 	case c.cfg.AuthMethod == "":
-		return fmt.Errorf("%w: configure one of its methods (%s): %s", ErrLogin, strings.Join(methods, ", "), err)
+		return fmt.Errorf("%w: configure one of its methods (%s): %w", ErrLogin, strings.Join(methods, ", "), err)
 	case authenticated:
-		return fmt.Errorf("%w: %s was not enough: %s", ErrLogin, c.cfg.AuthMethod, err)
+		return fmt.Errorf("%w: %s was not enough: %w", ErrLogin, c.cfg.AuthMethod, err)
 	}
 	if err := c.authenticate(ctx); err != nil {
 		return err

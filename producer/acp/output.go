@@ -44,13 +44,11 @@ func (o *output) add(b []byte) {
 func (o *output) last(limit int) (text string, cut bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	b := o.b
 	limit = min(limit, o.limit)
-	if len(b) > limit {
-		b = b[len(b)-limit:]
-		for i := 0; i < utf8.UTFMax && len(b) > 0 && !utf8.RuneStart(b[0]); i++ {
-			b = b[1:]
-		}
+	b := o.b[max(0, len(o.b)-limit):]
+	cut = o.cut || len(b) < len(o.b)
+	for i := 0; cut && i < utf8.UTFMax && len(b) > 0 && !utf8.RuneStart(b[0]); i++ {
+		b = b[1:]
 	}
-	return strings.ToValidUTF8(string(b), "\uFFFD"), o.cut || len(o.b) > limit
+	return strings.ToValidUTF8(string(b), "\uFFFD"), cut
 }

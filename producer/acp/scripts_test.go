@@ -4,7 +4,7 @@ package acp_test
 var scripts = map[string]func(*scripted){}
 
 func init() {
-	for _, more := range []map[string]func(*scripted){basicScripts, updateScripts, deathScripts, askScripts, dirtyScripts} {
+	for _, more := range []map[string]func(*scripted){basicScripts, updateScripts, deathScripts, askScripts, dirtyScripts, fileScripts} {
 		for name, s := range more {
 			scripts[name] = s
 		}
