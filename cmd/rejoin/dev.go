@@ -13,9 +13,10 @@ import (
 var devCommand = command{
 	name: "dev",
 	about: config.About{
-		Summary: "run everything on this machine: broker, relay, janitor, and a demo run to watch",
-		Text: `Runs a NATS server inside this process and serves runs from it over HTTP. The chat "demo" always has a
-run to watch: about a minute of reasoning, a tool call and text, then a pause and the next one.
+		Summary: "run everything on this machine: broker, relay, worker, janitor, and a demo run to watch",
+		Text: `Runs a NATS server inside this process, serves runs from it over HTTP, and answers what is sent to chats, with
+an agent that needs no model unless --agent names another. The chat "demo" always has a run to watch: about a
+minute of reasoning, a tool call and text, then a pause and the next one.
 
 What is stored is removed at the end, unless --store says where to keep it. SIGTERM and Ctrl-C stop it: streams
 are closed between frames, and the exit code is 0.`,
@@ -23,11 +24,15 @@ are closed between frames, and the exit code is 0.`,
 			"rejoin dev",
 			"rejoin dev --addr :9000 --store ./data --demo=false",
 			"rejoin dev --lease 2s --retain 30s --nats-addr 127.0.0.1:4222",
+			"rejoin dev --agent agui --url http://127.0.0.1:8000/agent",
+			"rejoin dev --agent acp --root . -- npx some-acp-agent",
 		},
 	},
 	flags: func(s *config.Set) action {
 		cfg := app.Config{Demo: true, Version: version}
 		var log logFlags
+		var w workerFlags
+		var forward string
 		serveFlags(s, &cfg)
 		s.Add(config.Text(&cfg.Store, "DIR", "the name of a directory, which is created where it is missing", nil), "store",
 			"Where the broker keeps its files. Without it they are in a temporary directory, removed at the end.")
@@ -35,6 +40,8 @@ are closed between frames, and the exit code is 0.`,
 			"Where the broker takes connections from other processes, such as more relays or the nats command.\nWithout it, none.")
 		partitionsFlag(s, &cfg)
 		runFlags(s, &cfg)
+		w.add(s, app.AgentDemo)
+		turnFlags(s, &forward)
 		s.Add(config.Switch(&cfg.Demo), "demo", "Produce runs to watch in the chat \"demo\".")
 		log.add(s)
 		return func(ctx context.Context, std stdio) error {
@@ -42,7 +49,10 @@ are closed between frames, and the exit code is 0.`,
 			if err != nil {
 				return err
 			}
-			cfg.Logger = logger
+			cfg.Logger, cfg.ForwardHeaders = logger, forwarded(forward)
+			if cfg.Worker, err = w.config(s); err != nil {
+				return err
+			}
 			return runApp(ctx, cfg, std, devWelcome)
 		}
 	},
@@ -71,14 +81,11 @@ func devWelcome(w io.Writer, a *app.App, cfg app.Config) {
 	if url := a.Broker().ClientURL(); url != "" {
 		fmt.Fprintf(w, "its broker takes connections on %s\n", url)
 	}
-	chat := "c1"
+	fmt.Fprint(w, "\nSend a message to a chat, watch the answer, and grant what it asks (its request's id is in the events):\n\n")
+	fmt.Fprintf(w, "  curl %s/chat/send -d '{\"chat_id\":\"c\",\"input\":{\"text\":\"hi\"}}'\n", a.URL())
+	fmt.Fprintf(w, "  curl -N %s/chat/live -d '{\"chat_id\":\"c\",\"protocol\":1,\"wait_ms\":30000}'\n", a.URL())
+	fmt.Fprintf(w, "  curl %s/chat/answer -d '{\"chat_id\":\"c\",\"run_id\":\"…\",\"request_id\":\"…\",\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"allow\"}}'\n", a.URL())
 	if cfg.Demo {
-		chat = demo.DefaultChat
-		fmt.Fprintf(w, "\nA run is being produced in the chat %q. Watch it, leave with Ctrl-C, and come back:\n\n", chat)
-	} else {
-		fmt.Fprint(w, "\nWatch a chat, leave with Ctrl-C, and come back with the run's id and the last seq you saw:\n\n")
+		fmt.Fprintf(w, "\nA run is being produced in the chat %q: rejoin tail --url %s --chat %s\n", demo.DefaultChat, a.URL(), demo.DefaultChat)
 	}
-	fmt.Fprintf(w, "  curl -N %s/chat/live -d '{\"chat_id\":%q,\"protocol\":1,\"wait_ms\":30000}'\n", a.URL(), chat)
-	fmt.Fprintf(w, "  curl -N %s/chat/live -d '{\"chat_id\":%q,\"protocol\":1,\"run_id\":\"…\",\"after_seq\":42}'\n\n", a.URL(), chat)
-	fmt.Fprintf(w, "or in words: rejoin tail --url %s --chat %s\n", a.URL(), chat)
 }

@@ -81,6 +81,9 @@ func runFlags(s *config.Set, c *app.Config) {
 	s.Add(config.Seconds(&c.Lease, runs.MinLease, day), "lease",
 		"How long a producer may be silent before its runs end as abandoned. From its last sign of life until they\nhave ended it takes up to about twice the lease of the process that produces.")
 	s.Add(config.Duration(&c.Retain, time.Second, subjects.LogMaxAge), "retain", "How long an ended run can still be replayed.")
+	c.TurnTTL = subjects.TurnTTL
+	s.Add(config.Duration(&c.TurnTTL, time.Second, subjects.LogMaxAge), "turn-ttl",
+		"How long a turn whose time has come may wait for a worker before it ends as an error.")
 	s.Add(config.Number(&c.MaxEnded, 0, 1_000_000), "max-ended",
 		"How many ended runs one owner may keep within that time. 0 means 64 for each owner.\nAny other number also bounds those that name no owner, all together.")
 }

@@ -28,8 +28,10 @@ for as long as it takes.`,
 		cfg := app.Config{Version: version}
 		var provision bool
 		var log logFlags
+		var forward string
 		brokerFlags(s, &cfg)
 		serveFlags(s, &cfg)
+		turnFlags(s, &forward)
 		streamFlags(s, &cfg, &provision)
 		runFlags(s, &cfg)
 		log.add(s)
@@ -41,7 +43,7 @@ for as long as it takes.`,
 			if err != nil {
 				return err
 			}
-			cfg.Logger, cfg.NoProvision = logger, !provision
+			cfg.Logger, cfg.NoProvision, cfg.ForwardHeaders = logger, !provision, forwarded(forward)
 			return runApp(ctx, cfg, std, func(w io.Writer, a *app.App, _ app.Config) {
 				fmt.Fprintf(w, "rejoin serves on %s\n", a.URL())
 			})

@@ -109,11 +109,13 @@ func (a *App) serve(ctx context.Context, r *relayParts, b *broker, ln net.Listen
 	err := r.run(ctx, a.hurry, ln)
 	stop(nil)
 	<-watched
-	if cause := context.Cause(ctx); errors.Is(cause, ErrBrokerLost) {
+	if cause := context.Cause(ctx); isLost(cause) {
 		return cause
 	}
 	return err
 }
+
+func isLost(cause error) bool { return errors.Is(cause, ErrBrokerLost) }
 
 func orUnknown(err error) error {
 	if err == nil {

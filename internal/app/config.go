@@ -43,6 +43,7 @@ type Config struct {
 
 	Lease        time.Duration // how long a producer may be silent; 0 means subjects.Lease, at least 1 s
 	Retain       time.Duration // how long ended runs are kept; 0 means subjects.Retention
+	TurnTTL      time.Duration // how long a turn may wait for a worker; 0 means subjects.TurnTTL
 	MaxEnded     int           // how many of one owner; see runs.JanitorConfig.MaxEndedPerOwner
 	GapThreshold int           // events replayed before a snapshot is cheaper; 0 means subjects.GapThreshold
 	MaxEvent     int           // bytes of one event; 0 means subjects.MaxEventBytes
@@ -50,6 +51,11 @@ type Config struct {
 
 	// Grace is how long Run may take from the end of its context; 0 means 10 s.
 	Grace time.Duration
+
+	// Worker makes the App answer turns too; nil means that workers do elsewhere.
+	Worker *WorkerConfig
+	// ForwardHeaders names the headers of a client's request that its agent gets.
+	ForwardHeaders []string
 
 	// Demo produces runs to watch in the chat demo.DefaultChat.
 	Demo bool

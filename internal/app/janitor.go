@@ -8,8 +8,13 @@ import (
 )
 
 func janitorConfig(cfg Config, m runs.JanitorMetrics) runs.JanitorConfig {
-	return runs.JanitorConfig{Lease: cfg.Lease, Retention: cfg.Retain, MaxEndedPerOwner: cfg.MaxEnded,
+	return runs.JanitorConfig{Lease: cfg.Lease, Retention: cfg.Retain, MaxEndedPerOwner: cfg.MaxEnded, TurnTTL: cfg.TurnTTL,
 		Metrics: m, Logger: cfg.Logger.With("part", "janitor")}
+}
+
+// newJanitor is a janitor that counts nothing.
+func newJanitor(cfg Config, b *broker) *runs.Janitor {
+	return runs.NewJanitor(b.store, janitorConfig(cfg, runs.JanitorMetrics{}))
 }
 
 // RunJanitor runs a janitor alone until ctx is done. It serves nothing; of cfg it
@@ -32,7 +37,7 @@ func RunJanitor(ctx context.Context, cfg Config) error {
 	swept := make(chan struct{})
 	go func() {
 		defer close(swept)
-		runs.NewJanitor(b.store, janitorConfig(cfg, runs.JanitorMetrics{})).Run(ctx)
+		newJanitor(cfg, b).Run(ctx)
 	}()
 	cfg.Logger.Info("sweeping", "lease", cfg.Lease, "partitions", b.store.Partitions())
 	select {

@@ -10,10 +10,13 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/history"
 	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/internal/turns"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/producer/demo"
 	"github.com/rejoin/rejoin/producer/ingest"
+	"github.com/rejoin/rejoin/producer/worker"
 	"github.com/rejoin/rejoin/relay"
 )
 
@@ -25,6 +28,7 @@ type relayParts struct {
 	ingest   *ingest.Handler
 	server   *relay.Server
 	janitor  *runs.Janitor
+	worker   *workerParts // nil where turns are answered elsewhere
 }
 
 func newRelay(ctx context.Context, cfg Config, b *broker) (*relayParts, error) {
@@ -42,13 +46,22 @@ func newRelay(ctx context.Context, cfg Config, b *broker) (*relayParts, error) {
 	p.hub = consumer.NewHub(consumer.HubConfig{Store: b.store, GapThreshold: uint64(cfg.GapThreshold),
 		Metrics: m.relay.Hub(), Logger: log.With("part", "hub")})
 	p.janitor = runs.NewJanitor(b.store, janitorConfig(cfg, m.relay.Janitor()))
+	if cfg.Worker != nil {
+		// Its turns end while streams are still open, so that their observers see it.
+		if p.worker, err = newWorker(cfg, b, p.producer, worker.Metrics{}, cfg.Grace/5); err != nil {
+			p.close(make(chan struct{}))
+			return nil, err
+		}
+	}
 	routes := chi.NewRouter()
 	p.ingest.Routes(routes)
 	p.server, err = relay.New(relay.Config{Hub: p.hub, Store: b.store, Producer: routes, Metrics: m.relay,
-		MaxObservers: cfg.MaxObservers,
-		DrainWindow:  min(cfg.Grace/5, 1500*time.Millisecond),
-		DrainTimeout: cfg.Grace * 7 / 10, // the rest is for the broker
-		Logger:       log.With("part", "relay")})
+		Turns: turns.New(b.store, turns.Config{Logger: log.With("part", "turns")}), History: history.Open(b.store),
+		ForwardHeaders: cfg.ForwardHeaders,
+		MaxObservers:   cfg.MaxObservers,
+		DrainWindow:    min(cfg.Grace/5, 1500*time.Millisecond),
+		DrainTimeout:   cfg.Grace * 7 / 10, // the rest is for the broker
+		Logger:         log.With("part", "relay")})
 	if err != nil {
 		p.close(make(chan struct{}))
 		return nil, err
@@ -67,6 +80,13 @@ func (p *relayParts) run(ctx context.Context, hurry <-chan struct{}, ln net.List
 		c.Logger = p.cfg.Logger.With("part", "demo")
 		c.Stop = p.cfg.Grace * 3 / 20
 		parts.Go(func() { demo.Loop(background, p.producer, c) })
+	}
+	if p.worker != nil {
+		parts.Go(func() {
+			if err := p.worker.run(background, hurry); err != nil {
+				p.cfg.Logger.Error("turns are not answered any more by this process", "error", err)
+			}
+		})
 	}
 	over := make(chan struct{})
 	parts.Go(func() {

@@ -117,6 +117,9 @@ func (p *Process) Line(prefix string) string {
 	}
 }
 
+// ID is the process id.
+func (p *Process) ID() int { return p.cmd.Process.Pid }
+
 // Kill ends the process as a crash does, with SIGKILL, and waits until it is gone.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill() // of this very process: it is not reaped before gone

@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/history"
 	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/internal/turns"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/producer/ingest"
 	"github.com/rejoin/rejoin/relay"
@@ -61,6 +63,12 @@ func (f *Fabric) Relay(cfg RelayConfig) *Relay {
 	cfg.Relay.DrainWindow = cmp.Or(cfg.Relay.DrainWindow, time.Millisecond)
 	cfg.Relay.WriteTimeout = cmp.Or(cfg.Relay.WriteTimeout, Patience)
 	cfg.Relay.Hub, cfg.Relay.Store, cfg.Relay.Producer, cfg.Relay.Metrics = hub, l.Store, producers, m
+	if cfg.Relay.Turns == nil {
+		cfg.Relay.Turns = turns.New(l.Store, turns.Config{Logger: f.logger("turns")})
+	}
+	if cfg.Relay.History == nil {
+		cfg.Relay.History = history.Open(l.Store)
+	}
 	cfg.Relay.Logger = f.logger("relay")
 	srv, err := relay.New(cfg.Relay)
 	require.NoError(f, err)
