@@ -53,7 +53,7 @@ func newWorker(cfg Config, b *broker, p *producer.Producer, m worker.Metrics, gr
 		return nil, err
 	}
 	log := cfg.Logger.With("part", "worker")
-	w, err := worker.New(worker.Config{Producer: p, Turns: turns.New(b.store, turns.Config{Logger: log}), Agent: made,
+	w, err := worker.New(worker.Config{Producer: p, Turns: turns.New(b.store, turns.Config{Logger: log}), Agent: made.Agent,
 		Saver: saver, Concurrency: cfg.Worker.Concurrency, SaveTimeout: cfg.Worker.SaveTimeout, Grace: grace,
 		Metrics: m, Logger: log})
 	if err != nil {
