@@ -79,6 +79,7 @@ func (c *conn) cancel(t *turn, why error, answered <-chan answer) (answer, error
 	defer done()
 	_ = c.peer.Notify(ctx, "session/cancel", object{"sessionId": c.sessionID()})
 	t.hush(why)
+	t.stopped.Store(true)
 	select {
 	case a := <-answered:
 		if a.err != nil {

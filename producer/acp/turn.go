@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rejoin/rejoin/producer/acp/process"
@@ -28,6 +29,7 @@ type turn struct {
 	lost     chan struct{} // closed when nothing can be published any more
 	loseOnce sync.Once
 	touched  chan struct{} // has one after an update
+	stopped  atomic.Bool   // the agent was told to cancel; some say that they ended well then
 
 	mu        sync.Mutex // held while events are made and published
 	tr        *translate.Translator
@@ -124,6 +126,9 @@ func (t *turn) finish(result json.RawMessage) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sealed = true
+	if t.stopped.Load() {
+		t.tr.Stopped()
+	}
 	if err := t.tr.Finish(result); err != nil {
 		_ = t.tr.Fail("the agent's answer to the prompt is "+process.Clean([]byte(err.Error()), maxQuote), "agent_error")
 		return err
