@@ -60,6 +60,7 @@ func TestAPP03_TwoAnswers(t *testing.T) {
 		f.publish(r, resolved(id, "selected"))
 		require.Equal(t, http.StatusOK, f.answer(0, r.ID(), id, string(c.Body)).Status, "a retry after a lost 200")
 	}
+	f.asks(r.ID(), 0)
 	require.Equal(t, "running", f.state(r.ID()))
 	f.finish(r, done)
 	stored, err := f.link.Store.Controls(f.within(), r.ID(), 0)
@@ -74,6 +75,7 @@ func TestAPP03_TooLate(t *testing.T) {
 	id := f.send("c", "")
 	r := f.begin(false)
 	f.publish(r, question("q1"), question("q2"), resolved("q1", "expired"))
+	f.asks(id, 1)
 	require.Equal(t, http.StatusNotFound, f.answer(0, id, "q1", yes).Status)
 	require.Equal(t, http.StatusAccepted, f.stop(1, "c", id).Status)
 	<-r.Stopping()
@@ -102,6 +104,7 @@ func TestTERM04_ARunThatWaitsGoesOn(t *testing.T) {
 	_, err := r.NextControl(f.within())
 	require.NoError(t, err)
 	f.publish(r, resolved("q", "selected"), string(harness.Delta(1)))
+	f.asks(id, 0)
 	require.Equal(t, "running", f.state(id))
 	late := f.open(0, http.MethodPost, "/chat/live", harness.Live("c"))
 	f.finish(r, done)

@@ -95,7 +95,10 @@ type answer struct {
 	Reason  string          `json:"reason"`
 	Outcome json.RawMessage `json:"outcome"`
 	Said    any             `json:"status"`
-	LastSeq uint64          `json:"last_seq"`
+	Open    []struct {
+		RequestID string `json:"request_id"`
+	} `json:"questions"`
+	LastSeq uint64 `json:"last_seq"`
 }
 
 // do sends one request to one of the relays. It may be called at once.
@@ -136,9 +139,21 @@ func (f *fabric) stop(relay int, chat string, id subjects.RunID) answer {
 
 func (f *fabric) state(id subjects.RunID) string {
 	f.Helper()
+	return f.view(id).State
+}
+
+func (f *fabric) view(id subjects.RunID) answer {
+	f.Helper()
 	a := f.do(1, http.MethodGet, "/runs/"+string(id), "")
 	require.Equal(f, http.StatusOK, a.Status, a.Body)
-	return a.State
+	return a
+}
+
+// asks waits until so many questions of a run are open: that one is closed shows a moment
+// after the event that says so.
+func (f *fabric) asks(id subjects.RunID, n int) {
+	f.Helper()
+	harness.Eventually(f, fmt.Sprint(n, " open questions"), func() bool { return len(f.view(id).Open) == n })
 }
 
 // watch reads a run from a relay to its end, or until until says so.

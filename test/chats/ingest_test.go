@@ -35,6 +35,7 @@ func TestAProducerOverHTTPIsAnsweredAndStopped(t *testing.T) {
 	require.Equal(t, "answer", m.Event)
 	require.JSONEq(t, fmt.Sprintf(`{"type":"answer","run_id":%q,"request_id":"q","outcome":%s}`, id, no), string(m.Data))
 	require.Equal(t, http.StatusOK, f.do(1, http.MethodPost, path+"/events", resolved("q", "selected")).Status)
+	f.asks(id, 0)
 	require.Equal(t, "running", f.state(id))
 
 	require.Equal(t, http.StatusAccepted, f.stop(0, "c", id).Status)
