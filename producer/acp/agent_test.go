@@ -69,6 +69,10 @@ var basicScripts = map[string]func(*scripted){
 		a.refuse(m, -32603, "the model is\x1b[31m overloaded")
 		a.echo(a.prompt())
 	},
+	"one whose login expires": func(a *scripted) {
+		a.refuse(a.hello(), -32000, "your login has expired")
+		a.hear()
+	},
 	"refusing": func(a *scripted) {
 		a.done(a.hello(), "refusal")
 		a.hear()
@@ -229,6 +233,13 @@ func TestLogins(t *testing.T) {
 		require.Contains(t, r.last().Message, want)
 		require.Equal(t, "agent_login", r.last().Code)
 	}
+}
+
+func TestALoginThatExpires(t *testing.T) {
+	t.Parallel()
+	r := newTurn(t, "c", "x")
+	require.ErrorIs(t, r.run(newAgent(t, "one whose login expires")), acp.ErrLogin)
+	require.Contains(t, r.last().Message, "your login has expired")
 }
 
 func TestAgentsThatDoNotStart(t *testing.T) {

@@ -1,6 +1,7 @@
 package acp_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -47,6 +48,16 @@ var deathScripts = map[string]func(*scripted){
 		a.write(a.text(fmt.Sprintf("%d %d", os.Getpid(), os.Getppid())))
 		a.done(m, "end_turn")
 		time.Sleep(time.Hour)
+	},
+	// host is a worker with an agent that does not end by itself.
+	"host": func(a *scripted) {
+		agent, err := acp.New(acp.Config{Command: os.Args[:1], Env: append(os.Environ(), roleEnv+"=stubborn")})
+		if err != nil {
+			panic(err)
+		}
+		tb := &panicking{}
+		fmt.Println(newTurn(tb, "c", "x").finished(agent))
+		a.hear()
 	},
 	"one that leaves a child": func(a *scripted) {
 		m := a.hello()
@@ -114,6 +125,35 @@ func TestACP03_TheRealAgentEndsWithItsLauncher(t *testing.T) {
 	require.Contains(t, r.last().Message, "exit code 4")
 	gone(t, r.text())
 }
+
+func TestACP03_TheAgentDiesWithItsWorker(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	host := exec.Command(self)
+	host.Env = append(os.Environ(), roleEnv+"=host")
+	in, err := host.StdinPipe()
+	require.NoError(t, err)
+	defer in.Close()
+	out, err := host.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, host.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	pid := strings.Fields(line)[0]
+	require.True(t, lives(t, pid))
+	require.NoError(t, host.Process.Kill())
+	gone(t, pid)
+	_ = host.Wait()
+}
+
+// panicking is a test that is none, for processes other than the tests' own.
+type panicking struct{ testing.TB }
+
+func (*panicking) Helper()                           {}
+func (*panicking) Cleanup(func())                    {}
+func (*panicking) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+func (*panicking) FailNow()                          { panic("failed") }
 
 func TestACP03_CloseKillsWhatDoesNotEnd(t *testing.T) {
 	t.Parallel()

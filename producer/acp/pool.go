@@ -118,7 +118,9 @@ func (a *Agent) connFor(ctx context.Context, ch *chat) (*conn, error) {
 
 	if err := c.ready(ctx, ch.session); err != nil {
 		if ctx.Err() == nil {
+			a.mu.Lock()
 			ch.session = "" // the next turn begins anew, rather than fail the same way
+			a.mu.Unlock()
 		}
 		c.close()
 		a.release(ch, c)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/rejoin/rejoin/producer/acp/rpc"
@@ -42,14 +43,18 @@ func (c *conn) prompt(ctx context.Context, t *turn, blocks []object) (json.RawMe
 	if err != nil {
 		return nil, err
 	}
-	if a.err != nil {
-		if _, ok := errors.AsType[*rpc.Error](a.err); ok {
-			t.settle(c.failed)
-		}
-		return nil, c.because(ctx, "session/prompt", a.err)
+	e, ok := errors.AsType[*rpc.Error](a.err)
+	if a.err == nil || ok {
+		t.settle(c.failed)
 	}
-	t.settle(c.failed)
-	return a.result, nil
+	switch {
+	case a.err == nil:
+		return a.result, nil
+	case ok && e.Code == rpc.CodeAuthRequired:
+		c.close() // the next process logs in before it is prompted, if it can
+		return nil, fmt.Errorf("%w: %w", ErrLogin, c.because(ctx, "session/prompt", e))
+	}
+	return nil, c.because(ctx, "session/prompt", a.err)
 }
 
 // await waits for the answer to the prompt, if need be after a cancel.

@@ -24,7 +24,7 @@ var updateScripts = map[string]func(*scripted){
 		a.write(a.text("1"))
 		a.done(m, "end_turn")
 		for i := range 3 {
-			time.Sleep(60 * time.Millisecond)
+			time.Sleep(30 * time.Millisecond)
 			a.write(a.text(fmt.Sprint(i + 2)))
 		}
 		a.hear()
