@@ -4,12 +4,13 @@
 //	command.go   what a command is, and how its error becomes an exit code
 //	signals.go   the first signal stops, the second hurries
 //	flags.go     flags that several commands share
-//	url.go       where the relay is, for publish and tail
+//	url.go       where the relay is, for publish, tail and probe
 //	dev.go       rejoin dev: everything on this machine
 //	relay.go     rejoin relay
 //	janitor.go   rejoin janitor
 //	publish*.go  rejoin publish: from standard input to a run
 //	tail*.go     rejoin tail: a run in the terminal
+//	probe*.go    rejoin probe: whether a deployment keeps the contract
 //	printable.go text from outside, made harmless for a terminal
 //	version.go   rejoin version
 //

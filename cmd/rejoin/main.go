@@ -12,7 +12,7 @@ import (
 var version string
 
 // commands are the words that may follow rejoin.
-var commands = []command{devCommand, relayCommand, workerCommand, janitorCommand, publishCommand, tailCommand, versionCommand}
+var commands = []command{devCommand, relayCommand, workerCommand, janitorCommand, publishCommand, tailCommand, probeCommand, versionCommand}
 
 func main() {
 	ctx, stop := onSignals()

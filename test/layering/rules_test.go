@@ -23,7 +23,7 @@ var rules = []rule{
 	{"producer", allow("internal/runs", "internal/agui", "subjects")},
 	{"producer/agent", allow("subjects")},
 	{"producer/save", allow("internal/history", "internal/agui", "subjects")},
-	{"producer/worker", allow("producer", "producer/agent", "producer/save", "internal/runs", "internal/turns", "internal/agui", "subjects")},
+	{"producer/worker", allow("producer", "producer/agent", "producer/save", "internal/history", "internal/runs", "internal/turns", "internal/agui", "subjects")},
 	{"producer/demo", allow("producer", "producer/agent", "internal/agui", "subjects")},
 	{"producer/agui", allow("producer/agent", "internal/agui", "subjects")},
 	{"producer/acp", allow("producer/agent", "internal/agui", "subjects")},
@@ -32,6 +32,8 @@ var rules = []rule{
 
 	{"consumer", allow("internal/runs", "internal/agui", "subjects")},
 	{"consumer/web", nil},
+
+	{"internal/probe", allow("consumer", "subjects")},
 
 	{"relay", allow("consumer", "internal/history", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
 
