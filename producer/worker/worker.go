@@ -29,6 +29,7 @@ type Worker struct {
 
 	hurry  chan struct{}
 	hurryE sync.Once
+	letGo  func() error // of what Connect has opened; nil for a Worker that New made
 }
 
 // New makes a worker that does nothing until Run. The error wraps ErrConfig.
@@ -52,8 +53,11 @@ func (w *Worker) Hurry() { w.hurryE.Do(func() { close(w.hurry) }) }
 // Run claims turns and answers them until ctx is done. Then it claims no more, waits for
 // those that run as long as the grace lasts, and stops and ends the others. It
 // returns nil when all are over; the error, otherwise, is what kept it from opening the
-// queue, ErrAgentRunning, or ErrConfig on a second call.
-func (w *Worker) Run(ctx context.Context) error {
+// queue, or ErrAgentRunning. It is called once.
+func (w *Worker) Run(ctx context.Context) (err error) {
+	if w.letGo != nil {
+		defer func() { err = errors.Join(err, w.letGo()) }()
+	}
 	defer w.stopAll()
 	defer w.end(nil)
 	claimer, err := w.cfg.Turns.Workers(ctx)
