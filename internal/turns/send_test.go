@@ -454,8 +454,11 @@ func TestEveryEndPromotes(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, natsd.Config{})
 	for name, end := range map[string]func(subjects.RunID){
-		"done":   f.end,
-		"sealed": func(id subjects.RunID) { _, err := f.store.Seal(t.Context(), id, subjects.End{}, 0); require.NoError(t, err) },
+		"done": f.end,
+		"sealed": func(id subjects.RunID) {
+			_, err := f.store.Seal(t.Context(), id, subjects.End{}, 0)
+			require.NoError(t, err)
+		},
 		"janitor": func(id subjects.RunID) {
 			require.NoError(t, f.begin(id, false)) // and its producer is nowhere
 			f.sweepUntil(runs.NewJanitor(f.store, runs.JanitorConfig{Lease: time.Millisecond}), func() bool { return !f.entry(id).Active() })
