@@ -47,7 +47,7 @@ func answerTo(ctx context.Context, err error) *problem.Error {
 	case errors.Is(err, errFull):
 		return unavailable(problem.TooManyRequests, "this relay has as many streams as it may have; try again later or elsewhere").Because(err)
 	case errors.Is(err, errBusy):
-		return unavailable(problem.TooManyRequests, "this relay takes in as much as it may at the moment; try again later or elsewhere").Because(err)
+		return unavailable(problem.TooManyRequests, "this relay has as much to do as it may at the moment; try again later or elsewhere").Because(err)
 	case errors.Is(err, runs.ErrNotFound), errors.Is(err, consumer.ErrGone):
 		return errNotFound
 	case errors.Is(err, consumer.ErrBrokerUnavailable):

@@ -13,8 +13,9 @@ import (
 	"github.com/rejoin/rejoin/subjects"
 )
 
-// historyRoom is what the saved turns of one answer are counted as.
-const historyRoom = 8 << 20
+// maxHistories is how many answers with saved turns are under way at once: each may hold
+// several MiB for as long as its reader takes.
+const maxHistories = 64
 
 // history serves GET /chat/{chat_id}/history.
 func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
@@ -26,10 +27,10 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !s.room.TryAcquire(historyRoom) {
+	if !s.histories.TryAcquire(1) {
 		return errBusy
 	}
-	defer s.room.Release(historyRoom)
+	defer s.histories.Release(1)
 	ctx, cancel := context.WithTimeout(r.Context(), actTimeout)
 	defer cancel()
 	turns, err := s.cfg.History.Read(ctx, "", chat, limit)

@@ -3,8 +3,11 @@ package relay
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/rejoin/rejoin/internal/problem"
 	"github.com/rejoin/rejoin/internal/runs"
@@ -15,9 +18,9 @@ const (
 	// envelope is what the body of a message may have besides its input.
 	envelope = maxBody
 
-	// roomBytes bounds what the bodies of messages, and saved turns on their way out,
-	// take at once.
-	roomBytes = 256 << 20
+	// roomBytes bounds the bodies of messages that are taken in at once. Each is held
+	// about three times while it is read, checked and stored.
+	roomBytes = 128 << 20
 
 	// actTimeout bounds what is done for a request once its body has been read. It goes on
 	// when the client leaves: what was sent is sent.
@@ -46,25 +49,45 @@ type messageFields struct {
 
 // readMessage reads a message. leave gives back the room that it takes.
 func (s *Server) readMessage(w http.ResponseWriter, r *http.Request) (m *message, leave func(), err error) {
-	limit := int64(s.cfg.Turns.MaxInput() + envelope)
-	size := limit
-	if r.ContentLength >= 0 {
-		size = min(size, r.ContentLength)
-	}
-	if !s.room.TryAcquire(size) {
-		return nil, nil, errBusy
-	}
-	leave = func() { s.room.Release(size) }
-	body, err := readBody(w, r, limit)
+	in := &roomed{ReadCloser: r.Body, room: s.room}
+	r.Body = in
+	body, err := readBody(w, r, int64(s.cfg.Turns.MaxInput()+envelope))
 	if err == nil {
 		m, err = s.parseMessage(body)
 	}
 	if err != nil {
-		leave()
+		in.leave()
 		return nil, nil, err
 	}
 	m.Header = forwarded(r.Header, s.cfg.ForwardHeaders)
-	return m, leave, nil
+	return m, in.leave, nil
+}
+
+// roomed is a body that takes room as it arrives, so that one that does not arrive
+// takes none.
+type roomed struct {
+	io.ReadCloser
+	room        *semaphore.Weighted
+	read, taken int64
+}
+
+// roomStep is how much room is taken at a time.
+const roomStep = 64 << 10
+
+// Read reads on as long as there is room; errBusy says that there is none.
+func (b *roomed) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	for b.read += int64(n); b.taken < b.read; b.taken += roomStep {
+		if !b.room.TryAcquire(roomStep) {
+			return 0, errBusy
+		}
+	}
+	return n, err
+}
+
+func (b *roomed) leave() {
+	b.room.Release(b.taken)
+	b.taken = 0
 }
 
 func (s *Server) parseMessage(body []byte) (*message, error) {

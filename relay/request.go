@@ -82,6 +82,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	switch {
 	case errors.As(err, &large):
 		return nil, tooLarge(int(limit))
+	case errors.Is(err, errBusy):
+		return nil, err
 	case err != nil:
 		return nil, problem.New(problem.BadRequest, "the body did not arrive whole").Because(err)
 	}

@@ -17,7 +17,8 @@ type Server struct {
 	log       *slog.Logger
 	metrics   *Metrics
 	observers *observers
-	room      *semaphore.Weighted // bytes that large bodies and answers may take at once
+	room      *semaphore.Weighted // bytes that messages may take at once
+	histories *semaphore.Weighted // answers with saved turns at once
 	health    health
 	handler   http.Handler
 	base      context.Context
@@ -35,7 +36,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, metrics: cfg.Metrics,
 		observers: newObservers(cfg.MaxObservers, cfg.MaxStreamAge, cfg.DrainWindow),
-		room:      semaphore.NewWeighted(roomBytes),
+		room:      semaphore.NewWeighted(roomBytes), histories: semaphore.NewWeighted(maxHistories),
 	}
 	s.health.ping = cfg.Store.Ping
 	s.base, s.breakOff = context.WithCancelCause(context.Background())

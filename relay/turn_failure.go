@@ -15,8 +15,8 @@ import (
 
 var errNothing = problem.New(problem.NotFound, "the chat has nothing of that name, or it is closed")
 
-// errBusy is the answer while large bodies take all the room they may.
-var errBusy = errors.New("too much is being taken in at once")
+// errBusy is the answer while messages, or saved turns, take all the room they may.
+var errBusy = errors.New("too much at once")
 
 // turnFailure maps an error of the queue to what a client may learn of it.
 func (s *Server) turnFailure(err error) error {
