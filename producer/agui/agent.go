@@ -52,7 +52,7 @@ func (a *Agent) Run(ctx context.Context, t agent.Turn) error {
 // publish passes the events on until the answer is over.
 func (a *Agent) publish(ctx context.Context, t agent.Turn, s *stream, w *watch) error {
 	var e events.Event
-	finished := false // the newest run that the answer has begun
+	last := &last{agent: a, turn: t, watch: w}
 	for {
 		data, err := s.next()
 		if err == nil {
@@ -61,25 +61,23 @@ func (a *Agent) publish(ctx context.Context, t agent.Turn, s *stream, w *watch) 
 			}
 		}
 		switch {
-		case finished && ended(err):
-			return nil
-		case finished && (err != nil || e.Type != events.RunStarted):
-			continue
-		case err != nil:
+		case err == nil:
+		case last.event == nil:
 			return a.failed(t.Request(), w, err)
+		case ended(err):
+			return last.publish(ctx)
+		default:
+			continue // after a RUN_FINISHED, what is no event means nothing
 		}
-		if err := t.Publish(ctx, e.Raw); err != nil {
+		if err := last.before(ctx, e.Type); err != nil {
 			return err
 		}
-		switch e.Type {
-		case events.RunError:
-			return nil
-		case events.RunFinished:
-			finished = true
-			w.limit(a.cfg.Linger)
-		case events.RunStarted:
-			finished = false
-			w.limit(a.cfg.IdleTimeout)
+		if e.Type == events.RunFinished {
+			last.hold(e.Raw)
+			continue
+		}
+		if err := t.Publish(ctx, e.Raw); err != nil || e.Type == events.RunError {
+			return err
 		}
 	}
 }

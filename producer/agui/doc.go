@@ -7,12 +7,14 @@
 //	reply.go    an answer that is not a stream of events
 //	watch.go    giving up on an agent that says nothing
 //	sse.go      the events in the answer
+//	last.go     RUN_FINISHED, which is the end only if nothing follows
 //	errors.go   what can go wrong, in words for the people who watch
 //
 // A turn ends well only with a terminal event of the agent's own. An answer that ends
 // without one, breaks off, or holds what is not an event is an error, never a clean
-// end. After RUN_FINISHED the answer is read on, for as long as Config.Linger, for a
-// RUN_STARTED that begins anew; everything else there is dropped.
+// end. After RUN_FINISHED the answer is read on, for as long as Config.Linger, and
+// the event is published when that is over: agents go on behind it, with a RUN_STARTED or
+// without. Where they do without, it passes as a RAW event and another has to come.
 //
 // A request that may have reached the agent is never repeated.
 //

@@ -13,6 +13,7 @@ type watch struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 	after  time.Duration
+	until  time.Time // the end of everything; zero for none
 }
 
 func newWatch(ctx context.Context, after time.Duration) (context.Context, *watch) {
@@ -23,9 +24,21 @@ func newWatch(ctx context.Context, after time.Duration) (context.Context, *watch
 	return w.ctx, w
 }
 
-func (w *watch) limit(after time.Duration) { w.after = after }
-func (w *watch) start()                    { w.timer.Reset(w.after) }
-func (w *watch) stop()                     { w.timer.Stop() }
+// limit gives up once nothing has come for so long.
+func (w *watch) limit(after time.Duration) { w.after, w.until = after, time.Time{} }
+
+// linger gives up after so long, whatever comes.
+func (w *watch) linger(d time.Duration) { w.after, w.until = d, time.Now().Add(d) }
+
+func (w *watch) start() {
+	after := w.after
+	if !w.until.IsZero() {
+		after = min(after, max(time.Until(w.until), 0))
+	}
+	w.timer.Reset(after)
+}
+
+func (w *watch) stop() { w.timer.Stop() }
 
 func (w *watch) close() {
 	w.stop()
