@@ -9,7 +9,7 @@ import (
 func TestACP01_LastChunkAndResponseInOneWrite(t *testing.T) {
 	t.Parallel()
 	a := start(t, scripted(t))
-	for range 20 {
+	for range 8 {
 		tr := ask(t, a, "chat", "say a\ntogether b")
 		require.Equal(t, "ab", said(tr.end()))
 		require.NoError(t, tr.err)
