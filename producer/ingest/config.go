@@ -18,6 +18,10 @@ type Config struct {
 	MaxEventBytes int
 	// Lease is how long a run may be without a call; 0 means subjects.Lease.
 	Lease time.Duration
+	// StopGrace is how long a producer has to end a run that it was asked to stop,
+	// before the run ends without it; 0 means 1.5 s, so that whoever asked sees the end
+	// within two.
+	StopGrace time.Duration
 	// MaxRuns is how many runs are held at once; 0 means 10,000.
 	MaxRuns int
 	// Tenant says whose request it is; nil means the one tenant "".
@@ -26,7 +30,10 @@ type Config struct {
 	Logger  *slog.Logger // may be nil
 }
 
-const defaultMaxRuns = 10_000
+const (
+	defaultMaxRuns   = 10_000
+	defaultStopGrace = 1500 * time.Millisecond
+)
 
 // Metrics is told what happens. A nil function is not called. They must not block.
 type Metrics struct {
@@ -37,6 +44,7 @@ type Metrics struct {
 func (c Config) withDefaults() Config {
 	c.MaxEventBytes = cmp.Or(c.MaxEventBytes, subjects.MaxEventBytes)
 	c.Lease = cmp.Or(c.Lease, subjects.Lease)
+	c.StopGrace = cmp.Or(c.StopGrace, defaultStopGrace)
 	c.MaxRuns = cmp.Or(c.MaxRuns, defaultMaxRuns)
 	if c.Tenant == nil {
 		c.Tenant = func(*http.Request) string { return "" }

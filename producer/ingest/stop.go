@@ -9,10 +9,6 @@ import (
 	"github.com/rejoin/rejoin/subjects"
 )
 
-// stopGrace is how long a producer has to end a run that it was asked to stop. Then the
-// run ends without it, so that whoever asked sees the end within two seconds.
-const stopGrace = 1500 * time.Millisecond
-
 // stopTimeout bounds how long such an end is tried at a time.
 const stopTimeout = 10 * time.Second
 
@@ -26,7 +22,7 @@ func (h *Handler) obey(held *session, run *producer.Run) {
 	case <-h.ctx.Done():
 		return
 	}
-	late := time.NewTimer(stopGrace)
+	late := time.NewTimer(h.cfg.StopGrace)
 	defer late.Stop()
 	select {
 	case <-late.C:
