@@ -15,6 +15,7 @@ import (
 	"github.com/rejoin/rejoin/internal/history"
 	"github.com/rejoin/rejoin/internal/turns"
 	"github.com/rejoin/rejoin/producer"
+	"github.com/rejoin/rejoin/producer/ingest"
 	"github.com/rejoin/rejoin/subjects"
 	"github.com/rejoin/rejoin/test/harness"
 )
@@ -31,9 +32,14 @@ type fabric struct {
 
 func newFabric(t *testing.T) *fabric {
 	t.Helper()
+	return newFabricWith(t, ingest.Config{})
+}
+
+func newFabricWith(t *testing.T, in ingest.Config) *fabric {
+	t.Helper()
 	f := &fabric{Fabric: harness.New(t, harness.Config{})}
 	for i := range f.urls {
-		var cfg harness.RelayConfig
+		cfg := harness.RelayConfig{Ingest: in}
 		l := f.Connect()
 		cfg.Relay.Turns, cfg.Relay.History = turns.New(l.Store, turns.Config{}), history.Open(l.Store)
 		f.urls[i] = f.Relay(cfg).URL

@@ -6,9 +6,11 @@ import (
 	"io"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rejoin/rejoin/producer/ingest"
 	"github.com/rejoin/rejoin/subjects"
 	"github.com/rejoin/rejoin/test/harness"
 )
@@ -24,7 +26,7 @@ func (f *fabric) start(chat string) (subjects.RunID, string) {
 // A producer in any language: it asks, hears the answer, is told to stop, and ends.
 func TestAProducerOverHTTPIsAnsweredAndStopped(t *testing.T) {
 	t.Parallel()
-	f := newFabric(t)
+	f := newFabricWith(t, ingest.Config{StopGrace: time.Hour})
 	id, path := f.start("c")
 	controls := f.open(1, http.MethodGet, path+"/controls", "")
 	require.Equal(t, http.StatusOK, f.do(0, http.MethodPost, path+"/events", question("q")).Status)
@@ -50,7 +52,7 @@ func TestAProducerOverHTTPIsAnsweredAndStopped(t *testing.T) {
 // open request too; afterwards it learns that the run is over.
 func TestAProducerOverHTTPThatDoesNotListenIsStopped(t *testing.T) {
 	t.Parallel()
-	f := newFabric(t)
+	f := newFabricWith(t, ingest.Config{StopGrace: 5 * time.Second}) // more than what follows takes
 	id, path := f.start("c")
 	body, in := io.Pipe()
 	type result struct {
