@@ -17,6 +17,11 @@ type Question struct {
 	// Options are the ids that an answer {"outcome":"selected","optionId":…} may
 	// choose from. With none, any object is an answer; see StatusOf.
 	Options []string
+
+	// Asked, if set, is called once by Ask as soon as the question has its place among
+	// the turn's events, or will have none: what is published from then on comes after
+	// it.
+	Asked func()
 }
 
 // Answer is what was decided.

@@ -24,10 +24,10 @@ const maxQuestionName = 64
 
 // Ask implements agent.Turn.
 func (j *job) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
-	if q.Name == "" || len(q.Name) > maxQuestionName || !utf8.ValidString(q.Name) {
-		return agent.Answer{}, fmt.Errorf("a question's name has %d bytes; allowed are 1 to %d bytes of valid UTF-8", len(q.Name), maxQuestionName)
+	open, err := j.ask(ctx, q)
+	if q.Asked != nil {
+		q.Asked()
 	}
-	open, err := j.put(q)
 	if err != nil {
 		return agent.Answer{}, err
 	}
@@ -42,6 +42,17 @@ func (j *job) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	case <-ctx.Done():
 		return j.withdraw(ctx, open)
 	}
+}
+
+// ask puts a question that may be put.
+func (j *job) ask(ctx context.Context, q agent.Question) (*question, error) {
+	if q.Name == "" || len(q.Name) > maxQuestionName || !utf8.ValidString(q.Name) {
+		return nil, fmt.Errorf("a question's name has %d bytes; allowed are 1 to %d bytes of valid UTF-8", len(q.Name), maxQuestionName)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return j.put(q)
 }
 
 // put publishes a question and makes it known, in the order that lets no answer be lost.
@@ -59,7 +70,7 @@ func (j *job) put(q agent.Question) (*question, error) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.sealed {
+	if j.sealed || j.open.Terminal() != "" {
 		return nil, agent.ErrOver
 	}
 	j.asked++

@@ -250,3 +250,59 @@ func TestQueuedTurnsOfAChatKeepTheirOrder(t *testing.T) {
 		require.Equal(t, id, <-order)
 	}
 }
+
+// Nobody would ever see it.
+func TestAQuestionAfterTheLastEventIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, harness.Config{})
+	id := f.send("c", "hi")
+	refused := make(chan error, 2)
+	f.work(agent.Func(func(ctx context.Context, t agent.Turn) error {
+		over, cancel := context.WithCancelCause(ctx)
+		cancel(context.DeadlineExceeded)
+		_, err := t.Ask(over, agent.Question{Name: "q"})
+		refused <- err
+		if err := t.Publish(ctx, []byte(`{"type":"RUN_ERROR","message":"no"}`)); err != nil {
+			return err
+		}
+		_, err = t.Ask(ctx, agent.Question{Name: "q"})
+		refused <- err
+		return nil
+	}), worker.Config{})
+	require.Equal(t, []string{"RUN_ERROR"}, f.watch(id, nil).Types)
+	require.ErrorIs(t, <-refused, context.DeadlineExceeded)
+	require.ErrorIs(t, <-refused, agent.ErrOver)
+}
+
+// Messages that come before the turn begins are a part of it; those that its agent does
+// not take are the next turn, and none is lost.
+func TestMessagesForATurnAreAnswered(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, harness.Config{})
+	steer := func(text string) subjects.RunID {
+		sent, err := f.queue.Steer(within(t), turns.SendRequest{ChatID: "c", Input: json.RawMessage(`{"text":"` + text + `"}`)})
+		require.NoError(t, err)
+		return sent.RunID
+	}
+	id := f.send("c", "one")
+	require.Equal(t, id, steer("two"))
+	inputs, goOn := make(chan string, 2), make(chan struct{})
+	f.work(steerable{agent.Func(func(ctx context.Context, t agent.Turn) error {
+		inputs <- string(t.Request().Input)
+		if err := t.Publish(ctx, chunk("x")); err != nil {
+			return err
+		}
+		<-goOn
+		return nil
+	})}, worker.Config{})
+	require.JSONEq(t, `{"text":"one\n\ntwo"}`, <-inputs)
+	require.Equal(t, id, steer("three"))
+	require.Equal(t, id, steer("four"))
+	close(goOn)
+	require.Equal(t, subjects.ReasonDone, f.watch(id, nil).End.Reason)
+	require.JSONEq(t, `{"text":"three\n\nfour"}`, <-inputs)
+}
+
+type steerable struct{ agent.Agent }
+
+func (steerable) TakesSteering() bool { return true }
