@@ -40,7 +40,8 @@ func TestARunIsStoppedWithoutItsProducer(t *testing.T) {
 	require.Equal(t, 200, patient.post(t, path+"/events", ndjson(1, 2)).status)
 	patient.stop(t, path)
 	require.Equal(t, 200, patient.post(t, path+"/events", ndjson(3, 3)).status, "it has a moment")
-	require.Equal(t, 204, n.post(t, path+"/heartbeat", "").status) // here it has less
+	// Here it has less, perhaps less than this call takes.
+	require.Contains(t, []int{204, 409}, n.post(t, path+"/heartbeat", "").status)
 	require.Equal(t, subjects.End{Reason: subjects.ReasonStopped}, n.ended(t, path))
 	n.wantEvents(t, path, 3)
 	for _, n := range []*node{n, patient} {
