@@ -34,7 +34,7 @@ with Ctrl-C.`,
 		urlFlag(s, &url)
 		s.Add(config.Number(&c.Events, probe.MinEvents, probe.MaxEvents), "events", "Events of the run.")
 		s.Add(config.Number(&c.Rate, 1, probe.MaxRate), "rate", "Events a second.")
-		s.Add(&times{p: &c.After, most: day}, "after",
+		s.Add(timeList(&c.After), "after",
 			"When to look what is still retained, counted from the run's end. Several times are separated by commas,\nor the flag is given several times.")
 		s.Add(config.Duration(&c.Retain, 0, day), "retain",
 			"How long the deployment is meant to retain ended runs, for --after. 0 means that it is not known: then a run\nmay be gone, but never be there in part.")

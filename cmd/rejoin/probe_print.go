@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rejoin/rejoin/internal/config"
 	"github.com/rejoin/rejoin/internal/probe"
 )
 
@@ -65,27 +66,35 @@ func (p *checkPrinter) write(format string, args ...any) {
 
 // times is a list of times, given at once or one after the other.
 type times struct {
-	p     *[]time.Duration
-	most  time.Duration
-	given string
+	config.Value
+	p   *[]time.Duration
+	one *string // what was given last
 }
 
-func (v *times) Set(s string) error {
-	var list []time.Duration
+func timeList(p *[]time.Duration) config.Value {
+	v := times{p: p, one: new(string)}
+	v.Value = config.Text(v.one, "TIME[,TIME]", "one or more times up to 24h, separated by commas, such as 30s,2m,10m",
+		func(s string) bool { return parseTimes(s) != nil })
+	return v
+}
+
+// Set adds to what was given before.
+func (v times) Set(s string) error {
+	err := v.Value.Set(s)
+	if err == nil {
+		*v.p = append(*v.p, parseTimes(s)...)
+	}
+	return err
+}
+
+// parseTimes is nil for what is no list of times.
+func parseTimes(s string) (list []time.Duration) {
 	for part := range strings.SplitSeq(s, ",") {
 		d, err := time.ParseDuration(strings.TrimSpace(part))
-		if err != nil || d <= 0 || d > v.most {
-			return fmt.Errorf("bad value %q", s)
+		if err != nil || d <= 0 || d > day {
+			return nil
 		}
 		list = append(list, d)
 	}
-	*v.p = append(*v.p, list...)
-	v.given = strings.Trim(v.given+","+s, ",")
-	return nil
+	return list
 }
-
-func (v *times) String() string { return v.given }
-func (v *times) Allowed() string {
-	return fmt.Sprintf("one or more times up to %v, separated by commas, such as 30s,2m,10m", v.most)
-}
-func (v *times) Kind() string { return "TIME[,TIME]" }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"syscall"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 // maxReopened is how often a stream may be closed on an observer before its end: relays
 // close streams by age, and when they drain.
 const maxReopened = 3
+
+// retryPause is how long to stay away from a relay that took no connection.
+const retryPause = 100 * time.Millisecond
 
 // observer follows the run strictly. Its hooks may be nil.
 type observer struct {
@@ -45,18 +49,7 @@ func (o *observer) follow(ctx context.Context, w watch) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.p.cfg.length()+6*o.p.cfg.Patience, errors.New("it takes far longer than the run does"))
 	defer cancel()
 	for {
-		s, err := o.p.attach(ctx, w)
-		if err != nil {
-			return err
-		}
-		if o.attached != nil {
-			o.attached()
-			o.attached = nil
-		}
-		o.ledger.begun = false
-		err = o.read(s)
-		wait := min(s.dec.Retry(), time.Second)
-		s.close()
+		wait, err := o.connection(ctx, w)
 		if errors.Is(err, errLeft) {
 			return nil
 		}
@@ -64,7 +57,7 @@ func (o *observer) follow(ctx context.Context, w watch) error {
 			return err
 		}
 		if o.reopened++; o.reopened > maxReopened {
-			return fmt.Errorf("closed without an end %d times, at last after seq %d", o.reopened, o.ledger.seq)
+			return fmt.Errorf("closed without an end %d times, at last after seq %d: %w", o.reopened, o.ledger.seq, err)
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return err
@@ -73,6 +66,22 @@ func (o *observer) follow(ctx context.Context, w watch) error {
 			w.after = at(o.ledger.seq)
 		}
 	}
+}
+
+// connection opens a stream and reads it. wait is how long to stay away before another.
+func (o *observer) connection(ctx context.Context, w watch) (wait time.Duration, err error) {
+	s, err := o.p.attach(ctx, w)
+	if err != nil {
+		return retryPause, err
+	}
+	defer s.close()
+	if o.attached != nil {
+		o.attached()
+		o.attached = nil
+	}
+	o.ledger.begun = false
+	err = o.read(s)
+	return min(s.dec.Retry(), time.Second), err
 }
 
 // read reads one stream to the end.
@@ -102,8 +111,13 @@ func (o *observer) read(s *stream) error {
 	return nil
 }
 
-// closedEarly says whether a connection was closed, by whatever is between.
+// closedEarly says whether a connection was closed, by whatever is between, or not taken
+// by a relay that is about to leave.
 func closedEarly(err error) bool {
+	var status *statusError
+	if errors.As(err, &status) {
+		return status.status == http.StatusServiceUnavailable || status.status == http.StatusBadGateway
+	}
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 }
 

@@ -189,9 +189,13 @@ func (p *prober) polls(ctx context.Context) (string, error) {
 	defer cancel()
 	pause := min(max(p.cfg.length()/20, 20*time.Millisecond), p.cfg.Patience)
 	var seq uint64
+	broken := 0
 	for n := 1; ; n++ {
 		s, err := p.snapshot(ctx, "")
 		switch {
+		case err != nil && closedEarly(err) && broken < maxReopened:
+			broken++
+			s.Seq = seq
 		case err != nil:
 			return "", err
 		case s.Seq < seq:
