@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// verdict is what read.mjs prints; it documents the outcomes.
+// verdict is what is printed of one run; client.mjs documents the outcomes.
 type verdict struct {
 	Outcome  string            `json:"outcome"`
 	Error    *clientError      `json:"error,omitempty"`
@@ -58,10 +58,17 @@ func start(t *testing.T, jobs ...job) *reading {
 	requireClient(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
-	r := &reading{t: t, jobs: len(jobs), command: exec.CommandContext(ctx, "node", "read.mjs")}
+	command := exec.CommandContext(ctx, "node", "read.mjs")
 	for _, job := range jobs {
-		r.command.Args = append(r.command.Args, "--input", job.input, "--url", job.url)
+		command.Args = append(command.Args, "--input", job.input, "--url", job.url)
 	}
+	return launch(t, command, cancel, len(jobs))
+}
+
+// launch starts a stock client that is to make so many runs.
+func launch(t *testing.T, command *exec.Cmd, cancel context.CancelFunc, runs int) *reading {
+	t.Helper()
+	r := &reading{t: t, jobs: runs, command: command}
 	r.command.Stdout = &r.stdout
 	stderr, err := r.command.StderrPipe()
 	require.NoError(t, err)
@@ -111,14 +118,14 @@ func (r *reading) wait() []verdict {
 	want := 0
 	for decoder := json.NewDecoder(&r.stdout); decoder.More(); {
 		var v verdict
-		require.NoError(r.t, decoder.Decode(&v), "read.mjs: %v: %s", err, said)
+		require.NoError(r.t, decoder.Decode(&v), "the client: %v: %s", err, said)
 		verdicts = append(verdicts, v)
 		if v.Outcome == "error" || v.Outcome == "rejected" {
 			want = 3
 		}
 	}
-	require.Len(r.t, verdicts, r.jobs, "read.mjs: %v: %s", err, said)
-	require.Equal(r.t, want, r.command.ProcessState.ExitCode(), "read.mjs: %v: %s", err, said)
+	require.Len(r.t, verdicts, r.jobs, "the client: %v: %s", err, said)
+	require.Equal(r.t, want, r.command.ProcessState.ExitCode(), "the client: %v: %s", err, said)
 	return verdicts
 }
 

@@ -20,6 +20,7 @@ type tap struct {
 	client *http.Transport
 	opened chan struct{} // receives when the relay has answered a request
 	fed    chan struct{} // receives when the first event of an answer has passed
+	admit  chan struct{} // lets a request pass for each value; nil lets all pass
 
 	mu      sync.Mutex
 	answers []*answer
@@ -46,6 +47,13 @@ func newTap(t *testing.T, url string) *tap {
 }
 
 func (p *tap) pass(w http.ResponseWriter, r *http.Request) error {
+	if p.admit != nil {
+		select {
+		case <-p.admit:
+		case <-r.Context().Done():
+			return r.Context().Err()
+		}
+	}
 	request, err := http.NewRequestWithContext(r.Context(), r.Method, p.relay+r.URL.Path, r.Body)
 	if err != nil {
 		return err
