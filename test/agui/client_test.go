@@ -40,6 +40,7 @@ type reading struct {
 	stdout  bytes.Buffer
 	applied chan int // numbers of the events the client has applied; closed when it is done
 	stderr  []string // what else it said; complete once applied is closed
+	done    []verdict
 }
 
 // job is one run for the stock client to read: what it posts, and where.
@@ -127,6 +128,15 @@ func (r *reading) wait() []verdict {
 	require.Len(r.t, verdicts, r.jobs, "the client: %v: %s", err, said)
 	require.Equal(r.t, want, r.command.ProcessState.ExitCode(), "the client: %v: %s", err, said)
 	return verdicts
+}
+
+// verdict is what the client ended up with in its ith run.
+func (r *reading) verdict(i int) verdict {
+	r.t.Helper()
+	if r.done == nil {
+		r.done = r.wait()
+	}
+	return r.done[i]
 }
 
 // requireClient fails, and never skips, where the stock client is not installed as package.json wants it.
