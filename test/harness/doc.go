@@ -6,6 +6,8 @@
 //	binary.go    the rejoin command, built, and run as a process
 //	monitor.go   what the broker holds on behalf of others
 //	producer.go  a producer in a process of its own, to be killed
+//	worker.go    a worker in a process of its own, to be killed
+//	working.go   a worker in the test's own process
 //	process*.go  processes that a test starts
 //	wait.go      waiting for numbers
 //	relay.go     a relay with everything a real one has, behind real HTTP

@@ -15,6 +15,8 @@ import (
 
 // Seen is what was seen of one run so far.
 type Seen struct {
+	RunID  subjects.RunID
+	Seq    uint64
 	State  *State
 	Events []string // one by one, a snapshot's in folded form
 	Types  []string // of the events
@@ -45,13 +47,18 @@ func (f *Fabric) Watch(h *consumer.Hub, l *Link, id subjects.RunID, until func(*
 // See reads what a source gives up to the end, or until until says so.
 func See(ctx context.Context, from source, until func(*Seen) bool) (*Seen, error) {
 	s := &Seen{State: Reduce(nil)}
+	return s, s.More(ctx, from, until)
+}
+
+// More reads on, up to the end, or until until says so.
+func (s *Seen) More(ctx context.Context, from source, until func(*Seen) bool) error {
 	for {
 		frame, err := from.Next(ctx)
 		switch {
 		case s.End != nil && (errors.Is(err, io.EOF) || errors.Is(err, consumer.ErrPersistence) || errors.Is(err, consumer.ErrSuperseded)):
-			return s, nil
+			return nil
 		case err != nil:
-			return s, err
+			return err
 		}
 		switch frame.Type {
 		case consumer.Snapshot:
@@ -62,8 +69,9 @@ func See(ctx context.Context, from source, until func(*Seen) bool) (*Seen, error
 		case consumer.End:
 			s.End = &frame.End
 		}
+		s.RunID, s.Seq = frame.RunID, frame.Seq
 		if s.End == nil && until != nil && until(s) {
-			return s, nil
+			return nil
 		}
 	}
 }

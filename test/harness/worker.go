@@ -54,7 +54,7 @@ func playWorker(ctx context.Context) error {
 }
 
 // noting is an agent that writes down which run it begins, and says the numbers up to
-// the one it is asked for.
+// the one it is asked for. Asked to "ask", it puts a question instead.
 type noting struct {
 	file string
 	pace time.Duration
@@ -63,6 +63,10 @@ type noting struct {
 func (n *noting) Run(ctx context.Context, t agent.Turn) error {
 	r := t.Request()
 	if err := note(n.file, fmt.Sprintln(r.RunID, os.Getpid())); err != nil {
+		return err
+	}
+	if agui.UserText(r.Input) == "ask" {
+		_, err := t.Ask(ctx, agent.Question{Name: "test.permission", Options: []string{"yes", "no"}})
 		return err
 	}
 	upTo, err := strconv.ParseUint(agui.UserText(r.Input), 10, 64)
