@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+	"sync"
 
 	"github.com/rejoin/rejoin/producer/acp/process"
 	"github.com/rejoin/rejoin/producer/acp/rpc"
@@ -51,8 +52,8 @@ var elicitation = kind{
 	},
 }
 
-// ask puts a question of the agent before people. It returns when the question has been
-// read; the reply follows when it is answered. A turn that is over, or nil, asks nobody.
+// ask puts a question of the agent before people. It returns when the question has its
+// place among the events; the reply follows when it is answered. A turn that is over, or nil, asks nobody.
 func (t *turn) ask(k kind, params json.RawMessage, reply rpc.Reply) {
 	if t == nil {
 		reply(k.none, nil)
@@ -75,9 +76,13 @@ func (t *turn) ask(k kind, params json.RawMessage, reply rpc.Reply) {
 	}
 	t.asks.Add(1) // before the turn can be sealed
 	t.mu.Unlock()
+	var once sync.Once
+	placed := make(chan struct{})
+	place := func() { once.Do(func() { close(placed) }) }
 	go func() {
 		defer t.asks.Done()
-		a, err := t.Ask(t.asking, agent.Question{Name: k.name, Value: value, Options: options})
+		a, err := t.Ask(t.asking, agent.Question{Name: k.name, Value: value, Options: options, Asked: place})
+		place()
 		result := k.none
 		if err == nil {
 			if r := k.result(a); r != nil {
@@ -86,4 +91,5 @@ func (t *turn) ask(k kind, params json.RawMessage, reply rpc.Reply) {
 		}
 		reply(result, nil)
 	}()
+	<-placed // what the agent says next comes after its question
 }

@@ -31,5 +31,6 @@
 // Processes are not shared between chats. A turn waits for the turn before it in its
 // chat, whose process is killed if that takes too long. Questions are asked by a
 // goroutine each; Run waits for all of them. Whatever an agent does, Run returns within
-// Config.CancelTimeout of its context's end, and Close within the context it is given.
+// Config.CancelTimeout and a second of its context's end, and Close soon after the end of
+// the context it is given.
 package acp

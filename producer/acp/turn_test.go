@@ -124,6 +124,7 @@ func (t *turn) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) 
 	id := fmt.Sprintf("%s:%d", t.req.RunID, len(t.questions))
 	t.mu.Unlock()
 	t.add(fmt.Sprintf(`{"type":"CUSTOM","name":"%s.request"}`, q.Name))
+	q.Asked()
 	if t.answer == nil {
 		<-ctx.Done()
 		t.add(fmt.Sprintf(`{"type":"CUSTOM","name":"%s.resolved","value":"cancelled"}`, q.Name))

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 )
@@ -88,7 +87,7 @@ func Start(cfg Config) (*Process, error) {
 	closeAll(theirs)
 	if err != nil {
 		p.closeOurs()
-		return nil, fmt.Errorf("start %s: %w", Clean([]byte(strings.Join(cfg.Command, " ")), maxLast), err)
+		return nil, fmt.Errorf("start %s: %w", Clean([]byte(cfg.Command[0]), maxLast), err) // arguments may be secrets
 	}
 	if p.errs == nil {
 		close(p.told)
