@@ -311,7 +311,9 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	var elsewhere atomic.Bool
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Store(true) }))
 	defer other.Close()
-	s := receive(t, save.WebhookConfig{}, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, 307) })
+	s := receive(t, save.WebhookConfig{}, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	})
 	require.ErrorIs(t, s.Save(within(t, patience), turn()), save.ErrRefused)
 	require.False(t, elsewhere.Load())
 }
