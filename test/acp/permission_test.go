@@ -32,6 +32,7 @@ func TestPermission(t *testing.T) {
 		asked := index(t, events, "acp.permission.request")
 		require.Less(t, index(t, events, `"delta":"before 1"`), asked)
 		require.Less(t, index(t, events, "TOOL_CALL_END"), asked)
+		require.Less(t, asked, index(t, events, `"delta":"after 1"`), "what is said behind the question stays behind it")
 		require.Less(t, index(t, events, "acp.tool_call", "Really risk 1"), asked)
 		resolved := index(t, events, "acp.permission.resolved")
 		require.Less(t, resolved, index(t, events, `"delta":"answer 1 `+want))
@@ -54,7 +55,7 @@ func TestUpdatesKeepTheirPlaceAroundAPermission(t *testing.T) {
 	q.choose("yes")
 	events := tr.end()
 	require.True(t, counted(2000)+"before 1after 1answer 1 yes"+counted(2000) == said(events), "something is lost or out of order")
-	require.True(t, counted(2000)+"before 1" == strings.TrimSuffix(said(events[:index(t, events, "acp.permission.request")]), "after 1"))
+	require.True(t, counted(2000)+"before 1" == said(events[:index(t, events, "acp.permission.request")]))
 	require.Less(t, index(t, events, "acp.permission.resolved"), index(t, events, `"delta":"answer 1 yes"`))
 }
 

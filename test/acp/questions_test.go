@@ -29,6 +29,7 @@ func (t *turn) Ask(ctx context.Context, asked agent.Question) (agent.Answer, err
 	t.mu.Lock()
 	if t.sealed {
 		t.mu.Unlock()
+		asked.Asked()
 		return agent.Answer{}, agent.ErrOver
 	}
 	t.asks++
@@ -42,6 +43,7 @@ func (t *turn) Ask(ctx context.Context, asked agent.Question) (agent.Answer, err
 		t.put(e)
 	}
 	t.mu.Unlock()
+	asked.Asked()
 	t.asked <- q
 	select {
 	case outcome := <-q.answer:
