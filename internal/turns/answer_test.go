@@ -109,13 +109,17 @@ func TestAPP03_AnswersThatComeTooLateOrNowhere(t *testing.T) {
 func TestAnswerLargerThanAMessage(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, natsd.Config{MaxPayload: 64 << 10})
-	id := f.asking("c", runs.Question{RequestID: "r"})
+	id := f.asking("c", runs.Question{RequestID: "r", MessageID: "m"})
 	_, err := f.queue.Answer(t.Context(), answer("c", id, "r", fmt.Sprintf(`{"a":%q}`, strings.Repeat("x", 64<<10))))
 	require.ErrorIs(t, err, turns.ErrOptions)
 	_, err = f.queue.Answer(t.Context(), answer("c", id, "r", fmt.Sprintf(`{"a":%q}`, strings.Repeat("<", 32<<10))))
 	require.NoError(t, err)
-	f.end(id) // with what was answered and never told
+	f.end(id) // with what was answered and never told, in two events of that size
 	require.False(t, f.entry(id).Active())
+	page, err := f.store.Page(t.Context(), id, 0)
+	require.NoError(t, err)
+	require.Len(t, page, 3, "start, last words, end")
+	require.Contains(t, string(page[1].Body), `"status":"answered"`)
 }
 
 // Two interrupts: the next turn starts with the second answer, once.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -98,11 +99,13 @@ func TestSTOP02_CrossingTheStart(t *testing.T) {
 	f := newFabric(t, natsd.Config{})
 	other := f.another()
 	var both [2]int
-	for range 60 {
+	for round := range 100 {
 		sent := f.send("c", runs.Supersede)
 		var begun atomic.Bool
 		atOnce(2, func(i int) {
 			if i == 0 {
+				for from := time.Now(); time.Since(from) < time.Duration(round)*20*time.Microsecond; {
+				} // so that it falls between any two steps of the other
 				err := f.begin(sent.RunID, false)
 				begun.Store(err == nil)
 				if err != nil && !errors.Is(err, errBegun) {
