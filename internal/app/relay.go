@@ -16,7 +16,6 @@ import (
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/producer/demo"
 	"github.com/rejoin/rejoin/producer/ingest"
-	"github.com/rejoin/rejoin/producer/worker"
 	"github.com/rejoin/rejoin/relay"
 )
 
@@ -48,7 +47,7 @@ func newRelay(ctx context.Context, cfg Config, b *broker) (*relayParts, error) {
 	p.janitor = runs.NewJanitor(b.store, janitorConfig(cfg, m.relay.Janitor()))
 	if cfg.Worker != nil {
 		// Its turns end while streams are still open, so that their observers see it.
-		if p.worker, err = newWorker(cfg, b, p.producer, worker.Metrics{}, cfg.Grace/5); err != nil {
+		if p.worker, err = newWorker(cfg, b, p.producer, m.worker(), cfg.Grace/5); err != nil {
 			p.close(make(chan struct{}))
 			return nil, err
 		}
