@@ -1,7 +1,8 @@
 // Package rpc is one end of newline-delimited JSON-RPC 2.0, as ACP agents speak it on
 // their standard input and output.
 //
-//	peer.go     Peer: calls, notifications, and what arrives, in order
+//	peer.go     Peer: what arrives, in order, and the end
+//	call.go     our calls and notifications
 //	write.go    the queue of what is written, and how long a write may take
 //	lines.go    reading lines, none longer than allowed
 //	message.go  what a line says, and which lines say nothing
