@@ -20,6 +20,7 @@
 //   - input.go: the inputs of turns, RunAgentInput and {"text":…}; settle.go
 //     what earlier messages lack when such a text follows them.
 //   - messages.go: [Messages], what a chat's turns come to; message.go one of them.
+//   - state.go: [State], what they make of the chat's state; patch.go JSON patches.
 //   - members.go looks into JSON that was scanned, object.go builds it.
 //   - lines.go: events as lines ([OneLine], [Lines]) and as a JSON array
 //     ([AppendArray]).

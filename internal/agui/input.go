@@ -89,6 +89,18 @@ func RunInput(threadID, runID string, input json.RawMessage, earlier []json.RawM
 	return b.bytes()
 }
 
+// WithState gives an input that has no state of its own one. A state that is not an
+// object, or {}, changes nothing.
+func WithState(input, state json.RawMessage) json.RawMessage {
+	if !isObject(input) || !isObject(state) || same(state, "{}") || member(input, "state") != nil {
+		return input
+	}
+	var b object
+	b.copy(input)
+	b.raw("state", state)
+	return b.bytes()
+}
+
 // messages is a JSON array of the earlier messages and the one that input has.
 func messages(runID string, input json.RawMessage, earlier []json.RawMessage) []byte {
 	list := make([][]byte, 0, len(earlier)+1)
