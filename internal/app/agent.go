@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -82,32 +83,34 @@ func newAgent(cfg Config, a AgentConfig, saved *history.History) (*agentParts, e
 // earlierTurns is how many saved turns of a chat an agent is told that keeps none itself.
 const earlierTurns = 50
 
-// earlier gives the chat's earlier messages out of the built-in history, for a turn that is
-// only a text. Without a history there are none.
-func earlier(saved *history.History, log *slog.Logger) func(context.Context, *agent.Request) ([]json.RawMessage, error) {
+// earlier gives the chat's earlier messages and its state out of the built-in history, for a
+// turn that is only a text. Without a history there are none.
+func earlier(saved *history.History, log *slog.Logger) func(context.Context, *agent.Request) (agui.Earlier, error) {
 	if saved == nil {
 		return nil
 	}
-	return func(ctx context.Context, r *agent.Request) ([]json.RawMessage, error) {
+	return func(ctx context.Context, r *agent.Request) (agui.Earlier, error) {
 		saved, err := saved.Read(ctx, r.Tenant, r.ChatID, earlierTurns)
 		if err != nil {
-			return nil, err
+			return agui.Earlier{}, err
 		}
 		if again := r.Kind == turns.KindRetry || r.Kind == turns.KindEdit; again && len(saved) > 0 {
 			saved = saved[:len(saved)-1] // what is said again takes its place
 		}
 		var all iagui.Messages
+		var state iagui.State
 		for _, t := range saved {
 			var events []json.RawMessage
 			err := json.Unmarshal(t.Events, &events)
 			if err == nil {
-				err = all.AddTurn(string(t.RunID), t.Input, lines(events))
+				lines := lines(events)
+				err = errors.Join(all.AddTurn(string(t.RunID), t.Input, lines), state.AddTurn(t.Input, lines))
 			}
 			if err != nil {
 				log.Warn("a saved turn cannot be told to the agent as a whole", "run", t.RunID, "error", err)
 			}
 		}
-		return all.List(), nil
+		return agui.Earlier{Messages: all.List(), State: state.JSON()}, nil
 	}
 }
 

@@ -29,11 +29,17 @@ type Config struct {
 	Linger        time.Duration // how long the answer is read after RUN_FINISHED; 0 means 2 s
 	MaxEventBytes int           // 0 means subjects.MaxEventBytes
 
-	// Earlier returns the chat's earlier messages, oldest first, for a turn whose
-	// input is not a RunAgentInput. nil means that there are none.
-	Earlier func(ctx context.Context, r *agent.Request) ([]json.RawMessage, error)
+	// Earlier returns what there is of a chat before a turn whose input is not a
+	// RunAgentInput. nil means that there is nothing.
+	Earlier func(ctx context.Context, r *agent.Request) (Earlier, error)
 
 	Logger *slog.Logger // may be nil
+}
+
+// Earlier is what a chat's earlier turns have left. The zero value is nothing.
+type Earlier struct {
+	Messages []json.RawMessage // oldest first
+	State    json.RawMessage   // nil means {}
 }
 
 func (c Config) withDefaults() (Config, error) {

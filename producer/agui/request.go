@@ -3,7 +3,6 @@ package agui
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,7 +20,7 @@ func (a *Agent) input(ctx context.Context, r *agent.Request) ([]byte, error) {
 	if events.IsRunInput(r.Input) {
 		return r.Input, nil
 	}
-	var earlier []json.RawMessage
+	var earlier Earlier
 	if a.cfg.Earlier != nil {
 		var err error
 		if earlier, err = a.cfg.Earlier(ctx, r); err != nil {
@@ -32,7 +31,7 @@ func (a *Agent) input(ctx context.Context, r *agent.Request) ([]byte, error) {
 			return nil, ErrEarlier
 		}
 	}
-	return events.RunInput(r.ChatID, string(r.RunID), r.Input, earlier), nil
+	return events.RunInput(r.ChatID, string(r.RunID), events.WithState(r.Input, earlier.State), earlier.Messages), nil
 }
 
 // An agent that restarts refuses connections for a moment. That is the one failure of

@@ -37,7 +37,7 @@ func TestAClientsInputIsSentAsItIs(t *testing.T) {
 	t.Parallel()
 	url, got := asking(t)
 	input := "{\n \"threadId\":\"t\", \"runId\":\"r\", \"messages\":[], \"unknown\":1.0}"
-	earlier := func(context.Context, *agent.Request) ([]json.RawMessage, error) { panic("nobody needs them") }
+	earlier := func(context.Context, *agent.Request) (agui.Earlier, error) { panic("nobody needs it") }
 	require.NoError(t, run(t, agui.Config{URL: url, Earlier: earlier}, newTurn(input)))
 	require.Equal(t, input, got.body)
 	require.Equal(t, "text/event-stream", got.header.Get("Accept"))
@@ -47,17 +47,23 @@ func TestAClientsInputIsSentAsItIs(t *testing.T) {
 func TestATextBecomesAnInput(t *testing.T) {
 	t.Parallel()
 	url, got := asking(t)
-	earlier := func(_ context.Context, r *agent.Request) ([]json.RawMessage, error) {
+	earlier := func(_ context.Context, r *agent.Request) (agui.Earlier, error) {
 		require.Equal(t, "chat", r.ChatID)
-		return []json.RawMessage{json.RawMessage(`{"id":"1","role":"user","content":"a"}`), json.RawMessage(`{"id":"2","role":"assistant","content":"b"}`)}, nil
+		return agui.Earlier{State: json.RawMessage(`{"n":1.50}`), Messages: []json.RawMessage{
+			json.RawMessage(`{"id":"1","role":"user","content":"a"}`), json.RawMessage(`{"id":"2","role":"assistant","content":"b"}`)}}, nil
 	}
 	require.NoError(t, run(t, agui.Config{URL: url, Earlier: earlier}, newTurn(`{"text":"<hi>\n"}`)))
-	require.Equal(t, `{"threadId":"chat","runId":"0run","state":{},"messages":[{"id":"1","role":"user","content":"a"},{"id":"2","role":"assistant","content":"b"},{"id":"user-0run","role":"user","content":"<hi>\n"}],"tools":[],"context":[],"forwardedProps":{},"protocolVersion":"1.0"}`, got.body)
+	require.Equal(t, `{"threadId":"chat","runId":"0run","state":{"n":1.50},"messages":[{"id":"1","role":"user","content":"a"},{"id":"2","role":"assistant","content":"b"},{"id":"user-0run","role":"user","content":"<hi>\n"}],"tools":[],"context":[],"forwardedProps":{},"protocolVersion":"1.0"}`, got.body)
 
 	require.NoError(t, run(t, agui.Config{URL: url}, newTurn(`{"resume":[{"interruptId":"i","status":"resolved","payload":true}],"state":{"n":1}}`)))
 	require.Equal(t, `{"threadId":"chat","runId":"0run","state":{"n":1},"messages":[],"tools":[],"context":[],"forwardedProps":{},"protocolVersion":"1.0","resume":[{"interruptId":"i","status":"resolved","payload":true}]}`, got.body)
 
-	fails := func(context.Context, *agent.Request) ([]json.RawMessage, error) { return nil, errors.New("secret") }
+	require.NoError(t, run(t, agui.Config{URL: url, Earlier: earlier}, newTurn(`{"text":"hi","state":{"own":true}}`)))
+	require.Contains(t, got.body, `"state":{"own":true}`)
+
+	fails := func(context.Context, *agent.Request) (agui.Earlier, error) {
+		return agui.Earlier{}, errors.New("secret")
+	}
 	err := run(t, agui.Config{URL: url, Earlier: fails}, newTurn(`{"text":"hi"}`))
 	require.ErrorIs(t, err, agui.ErrEarlier)
 	require.NotContains(t, err.Error(), "secret")
