@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/nats-io/nuid"
 
@@ -13,8 +14,8 @@ import (
 )
 
 // resumeInput makes the input of the turn that goes on from a run which has ended to
-// ask: what a stock client would send, with all messages of the chat, those of that
-// run included, and the answers.
+// ask: what a stock client would send, with all messages of the chat and the state, as
+// that run left them, and the answers.
 func (s *Server) resumeInput(ctx context.Context, asked *turns.Turn, resume []turns.Resume) (json.RawMessage, error) {
 	e, err := s.entryOf(ctx, asked.RunID)
 	if err != nil {
@@ -42,6 +43,7 @@ func (s *Server) resumeInput(ctx context.Context, asked *turns.Turn, resume []tu
 // asked with its events.
 func resumed(asked *turns.Turn, earlier []history.Turn, events []byte, resume []turns.Resume) (json.RawMessage, error) {
 	var m agui.Messages
+	var state agui.State
 	for _, t := range earlier {
 		if t.RunID == asked.RunID {
 			continue
@@ -50,11 +52,12 @@ func resumed(asked *turns.Turn, earlier []history.Turn, events []byte, resume []
 		if err := json.Unmarshal(t.Events, &lines); err != nil {
 			return nil, err
 		}
-		if err := m.AddTurn(string(t.RunID), t.Input, ndjson(lines)); err != nil {
+		events := ndjson(lines)
+		if err := errors.Join(m.AddTurn(string(t.RunID), t.Input, events), state.AddTurn(t.Input, events)); err != nil {
 			return nil, err
 		}
 	}
-	if err := m.AddTurn(string(asked.RunID), asked.Input, events); err != nil {
+	if err := errors.Join(m.AddTurn(string(asked.RunID), asked.Input, events), state.AddTurn(asked.Input, events)); err != nil {
 		return nil, err
 	}
 	id := nuid.Next()
@@ -62,7 +65,7 @@ func resumed(asked *turns.Turn, earlier []history.Turn, events []byte, resume []
 	if err := json.Unmarshal(agui.RunInput(asked.ChatID, id, asked.Input, nil), &input); err != nil {
 		return nil, err
 	}
-	for name, v := range map[string]any{"runId": id, "messages": m.List(), "resume": resume} {
+	for name, v := range map[string]any{"runId": id, "messages": m.List(), "state": stateAfter(input["state"], events), "resume": resume} {
 		raw, err := marshal(v)
 		if err != nil {
 			return nil, err
