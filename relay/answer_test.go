@@ -120,6 +120,7 @@ func TestTERM04_AnInterruptsAnswerStartsTheNextRun(t *testing.T) {
 	r.publish(`{"type":"TOOL_CALL_START","toolCallId":"t1","toolCallName":"delete","parentMessageId":"a1"}`,
 		`{"type":"TOOL_CALL_ARGS","toolCallId":"t1","delta":"{}"}`,
 		`{"type":"TOOL_CALL_END","toolCallId":"t1"}`,
+		`{"type":"STATE_DELTA","delta":[{"op":"add","path":"/b","value":[2]}]}`,
 		`{"type":"RUN_FINISHED","threadId":"c","runId":"theirs","outcome":{"type":"interrupt","interrupts":[{"id":"i1"},{"id":"i2"}]}}`)
 	for _, id := range []string{"i1", "i2"} {
 		r.ask(runs.Question{Name: runs.InterruptName, RequestID: id, Interrupt: true})
@@ -142,6 +143,7 @@ func TestTERM04_AnInterruptsAnswerStartsTheNextRun(t *testing.T) {
 	require.NotEqual(t, `"theirs"`, string(input["runId"]))
 	require.Len(t, string(input["runId"]), 24)
 	require.Equal(t, `"c"`, string(input["threadId"]))
+	require.Equal(t, `{"a":1,"b":[2]}`, string(input["state"]))
 	require.JSONEq(t, `{"k":"v"}`, string(input["forwardedProps"]))
 	require.JSONEq(t, `[{"interruptId":"i1","status":"resolved","payload":{"ok":true}},{"interruptId":"i2","status":"cancelled"}]`, string(input["resume"]))
 	require.JSONEq(t, `[{"id":"u1","role":"user","content":"<hi>"},

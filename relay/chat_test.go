@@ -88,7 +88,13 @@ func TestChatRepeatedWithItsToken(t *testing.T) {
 	require.Equal(t, text(3), c.text)
 	r.evict()
 	// Its pointer went with it, so that this is another message.
-	require.NotEqual(t, r.id(), f.chat(body).runID())
+	again := f.chat(body)
+	require.NotEqual(t, r.id(), again.runID())
+	// Where the chat still knows the token, what it stands for is gone.
+	f.send("c", `,"on_active":"supersede"`)
+	require.NoError(t, f.store.Evict(t.Context(), subjects.RunID(again.runID())))
+	require.Equal(t, "not_found", f.post(http.StatusNotFound, "/chat", body).Code)
+	require.Equal(t, again.runID(), f.post(http.StatusAccepted, "/chat/send", body).RunID)
 }
 
 func TestAStockClientsBodyIsTheInput(t *testing.T) {

@@ -19,9 +19,13 @@ import (
 // save puts a turn into a chat's history.
 func (f *fabric) save(chat, input string, events ...string) string {
 	f.t.Helper()
+	return f.saveRun(f.store.NewRunID(), chat, input, events...)
+}
+
+func (f *fabric) saveRun(id subjects.RunID, chat, input string, events ...string) string {
+	f.t.Helper()
 	body, err := json.Marshal(rawAll(events))
 	require.NoError(f.t, err)
-	id := f.store.NewRunID()
 	require.NoError(f.t, history.Open(f.store).Append(f.t.Context(), history.Turn{ChatID: chat, RunID: id, Kind: "send",
 		Input: json.RawMessage(input), Events: body, EndedAt: time.Unix(1, 0).UTC(), Reason: subjects.ReasonDone}))
 	return string(id)
@@ -98,7 +102,9 @@ func TestAnInterruptOfATextsRunIsResumedWithTheHistory(t *testing.T) {
 	earlier := f.save("c", `{"text":"first"}`, runStarted, `{"type":"TEXT_MESSAGE_START","messageId":"a0","role":"assistant"}`,
 		`{"type":"TEXT_MESSAGE_CONTENT","messageId":"a0","delta":"yes?"}`, `{"type":"TEXT_MESSAGE_END","messageId":"a0"}`, runFinished)
 	r := f.begin(f.send("c", "").RunID)
-	r.publish(runStarted, `{"type":"RUN_FINISHED","threadId":"c","runId":"a","outcome":{"type":"interrupt","interrupts":[{"id":"i"}]}}`)
+	r.publish(runStarted, `{"type":"TOOL_CALL_RESULT","messageId":"t0","toolCallId":"t","content":"ok"}`,
+		`{"type":"RUN_FINISHED","threadId":"c","runId":"a","outcome":{"type":"interrupt","interrupts":[{"id":"i"}]}}`)
+	f.saveRun(r.entry.RunID, "c", `{"text":"hi"}`, `{"type":"TOOL_CALL_RESULT","messageId":"t0","toolCallId":"t","content":"ok"}`)
 	r.ask(runs.Question{Name: runs.InterruptName, RequestID: "i", Interrupt: true})
 	r.finish(done)
 	next := f.post(http.StatusOK, "/chat/answer", answering(r, "i", `{"ok":1}`)).RunID
@@ -117,5 +123,5 @@ func TestAnInterruptOfATextsRunIsResumedWithTheHistory(t *testing.T) {
 	require.JSONEq(t, `{}`, string(input.State))
 	require.JSONEq(t, `[{"interruptId":"i","status":"resolved","payload":{"ok":1}}]`, string(input.Resume))
 	require.JSONEq(t, fmt.Sprintf(`[{"id":"user-%s","role":"user","content":"first"},{"id":"a0","role":"assistant","content":"yes?"},
-		{"id":"user-%s","role":"user","content":"hi"}]`, earlier, r.id()), string(input.Messages))
+		{"id":"user-%s","role":"user","content":"hi"},{"id":"t0","role":"tool","content":"ok","toolCallId":"t"}]`, earlier, r.id()), string(input.Messages))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/internal/history"
 	"github.com/rejoin/rejoin/internal/turns"
+	"github.com/rejoin/rejoin/subjects"
 )
 
 // resumeInput makes the input of the turn that goes on from a run which has ended to
@@ -42,22 +43,24 @@ func (s *Server) resumeInput(ctx context.Context, asked *turns.Turn, resume []tu
 // resumed is the input from what is known of the chat: earlier turns, and the run that
 // asked with its events.
 func resumed(asked *turns.Turn, earlier []history.Turn, events []byte, resume []turns.Resume) (json.RawMessage, error) {
-	var m agui.Messages
+	var messages agui.Messages
 	var state agui.State
+	add := func(id subjects.RunID, input json.RawMessage, lines []byte) error {
+		return errors.Join(messages.AddTurn(string(id), input, lines), state.AddTurn(input, lines))
+	}
 	for _, t := range earlier {
 		if t.RunID == asked.RunID {
 			continue
 		}
-		var lines []json.RawMessage
-		if err := json.Unmarshal(t.Events, &lines); err != nil {
+		var events []json.RawMessage
+		if err := json.Unmarshal(t.Events, &events); err != nil {
 			return nil, err
 		}
-		events := ndjson(lines)
-		if err := errors.Join(m.AddTurn(string(t.RunID), t.Input, events), state.AddTurn(t.Input, events)); err != nil {
+		if err := add(t.RunID, t.Input, ndjson(events)); err != nil {
 			return nil, err
 		}
 	}
-	if err := errors.Join(m.AddTurn(string(asked.RunID), asked.Input, events), state.AddTurn(asked.Input, events)); err != nil {
+	if err := add(asked.RunID, asked.Input, events); err != nil {
 		return nil, err
 	}
 	id := nuid.Next()
@@ -65,7 +68,7 @@ func resumed(asked *turns.Turn, earlier []history.Turn, events []byte, resume []
 	if err := json.Unmarshal(agui.RunInput(asked.ChatID, id, asked.Input, nil), &input); err != nil {
 		return nil, err
 	}
-	for name, v := range map[string]any{"runId": id, "messages": m.List(), "state": stateAfter(input["state"], events), "resume": resume} {
+	for name, v := range map[string]any{"runId": id, "messages": messages.List(), "state": state.JSON(), "resume": resume} {
 		raw, err := marshal(v)
 		if err != nil {
 			return nil, err
