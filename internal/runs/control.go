@@ -77,7 +77,9 @@ func (s *Store) PutControl(ctx context.Context, id subjects.RunID, c Control) (w
 	}
 	subject, token, wait := subjects.ControlSubject(id, key), nuid.Next(), firstRetry
 	for {
-		seq, err := s.putKey(ctx, subject, value, 0, token)
+		try, done := s.untilReconnect(ctx)
+		seq, err := s.putKey(try, subject, value, 0, token)
+		done()
 		if err == nil {
 			c.Seq = seq
 			return c, true, nil

@@ -91,7 +91,9 @@ func (s *Store) Enqueue(ctx context.Context, e *Entry) error {
 	}
 	wait := firstRetry
 	for {
-		_, err := s.put(ctx, &nats.Msg{Subject: subject, Data: body}, nil)
+		try, done := s.untilReconnect(ctx)
+		_, err := s.put(try, &nats.Msg{Subject: subject, Data: body}, nil)
+		done()
 		var api *jetstream.APIError
 		if err == nil || errors.As(err, &api) && api.ErrorCode == codeQueued {
 			return nil
