@@ -26,7 +26,7 @@ type fabric struct {
 	watch func(id subjects.RunID, until func(*harness.Seen) bool) *harness.Seen
 }
 
-func newFabric(t *testing.T, cfg harness.Config) *fabric {
+func newFabric(t testing.TB, cfg harness.Config) *fabric {
 	t.Helper()
 	f := harness.New(t, cfg)
 	l := f.Connect()
