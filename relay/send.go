@@ -85,7 +85,6 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 		_, err = s.entryOf(ctx, sent.RunID) // one that has left is no stream
 	}
 	q := watch{legacy: m.legacy, synced: m.synced}
-	m = nil // the stream may last for hours, and needs nothing of it
 	leave()
 	if err != nil {
 		s.refused(err)
