@@ -5,10 +5,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rejoin/rejoin/internal/natsd"
+	"github.com/rejoin/rejoin/producer"
 )
 
 // proxy stands between a client and a broker that listens, and can lose what the broker
@@ -98,4 +101,12 @@ func (p *proxy) cut() {
 	for c := range p.conns {
 		_ = c.Close()
 	}
+}
+
+// newDistant is a process whose connection goes through the proxy.
+func newDistant(t testing.TB, p *proxy) *process {
+	t.Helper()
+	nc, err := nats.Connect(p.url(), nats.MaxReconnects(-1), nats.ReconnectWait(5*time.Millisecond))
+	require.NoError(t, err)
+	return newProcessOn(t, nc, producer.Config{})
 }
