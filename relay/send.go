@@ -72,6 +72,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	defer leave() // it may be called twice
 	o, ctx, err := s.observers.admit(r.Context())
 	if err == nil {
 		defer o.done()
@@ -85,7 +86,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 		_, err = s.entryOf(ctx, sent.RunID) // one that has left is no stream
 	}
 	q := watch{legacy: m.legacy, synced: m.synced}
-	leave()
+	leave() // the stream may last for hours
 	if err != nil {
 		s.refused(err)
 		return err
