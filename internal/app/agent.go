@@ -2,16 +2,12 @@ package app
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"time"
 
-	iagui "github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/internal/history"
-	"github.com/rejoin/rejoin/internal/turns"
+	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/producer/acp"
 	"github.com/rejoin/rejoin/producer/agent"
 	"github.com/rejoin/rejoin/producer/agui"
@@ -51,7 +47,7 @@ type agentParts struct {
 	close func(context.Context) error
 }
 
-func newAgent(cfg Config, a AgentConfig, saved *history.History) (*agentParts, error) {
+func newAgent(cfg Config, a AgentConfig, store *runs.Store, saved *history.History) (*agentParts, error) {
 	log := cfg.Logger.With("part", "agent")
 	nothing := func(context.Context) error { return nil }
 	if a.Custom != nil {
@@ -61,7 +57,7 @@ func newAgent(cfg Config, a AgentConfig, saved *history.History) (*agentParts, e
 	case AgentDemo:
 		return &agentParts{demo.NewAgent(a.Demo), nothing}, nil
 	case AgentAGUI:
-		made, err := agui.New(agui.Config{URL: a.URL, Header: a.Header, Earlier: earlier(saved, log), Logger: log})
+		made, err := agui.New(agui.Config{URL: a.URL, Header: a.Header, Earlier: earlier(store, saved, log), Logger: log})
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 		}
@@ -78,47 +74,4 @@ func newAgent(cfg Config, a AgentConfig, saved *history.History) (*agentParts, e
 		return &agentParts{made, made.Close}, nil
 	}
 	return nil, fmt.Errorf("%w: the agent is %.40q; allowed are demo, agui and acp", ErrConfig, a.Kind)
-}
-
-// earlierTurns is how many saved turns of a chat an agent is told that keeps none itself.
-const earlierTurns = 50
-
-// earlier gives the chat's earlier messages and its state out of the built-in history, for a
-// turn that is only a text. Without a history there are none.
-func earlier(saved *history.History, log *slog.Logger) func(context.Context, *agent.Request) (agui.Earlier, error) {
-	if saved == nil {
-		return nil
-	}
-	return func(ctx context.Context, r *agent.Request) (agui.Earlier, error) {
-		saved, err := saved.Read(ctx, r.Tenant, r.ChatID, earlierTurns)
-		if err != nil {
-			return agui.Earlier{}, err
-		}
-		if again := r.Kind == turns.KindRetry || r.Kind == turns.KindEdit; again && len(saved) > 0 {
-			saved = saved[:len(saved)-1] // what is said again takes its place
-		}
-		var all iagui.Messages
-		var state iagui.State
-		for _, t := range saved {
-			var events []json.RawMessage
-			err := json.Unmarshal(t.Events, &events)
-			if err == nil {
-				lines := lines(events)
-				err = errors.Join(all.AddTurn(string(t.RunID), t.Input, lines), state.AddTurn(t.Input, lines))
-			}
-			if err != nil {
-				log.Warn("a saved turn cannot be told to the agent as a whole", "run", t.RunID, "error", err)
-			}
-		}
-		return agui.Earlier{Messages: all.List(), State: state.JSON()}, nil
-	}
-}
-
-// lines puts events one a line.
-func lines(events []json.RawMessage) []byte {
-	var b []byte
-	for _, e := range events {
-		b = append(append(b, iagui.OneLine(e)...), '\n')
-	}
-	return b
 }

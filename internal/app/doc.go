@@ -9,6 +9,9 @@
 //	replicas.go  a broker that has not the servers for the copies asked for
 //	relay.go     the parts of a relay, and the order in which they stop
 //	janitor.go   RunJanitor: a janitor alone
+//	worker.go    RunWorker: a worker alone, and the parts of one
+//	agent.go     which agent it runs
+//	earlier.go   what an agent is told of the turns before
 //	metrics.go   the one registry, and what producers count
 //	logging.go   the logger that flags describe
 //	version.go   what was built

@@ -48,7 +48,7 @@ func newWorker(cfg Config, b *broker, p *producer.Producer, m worker.Metrics, gr
 		saved = history.Open(b.store)
 		saver = save.NewHistory(saved)
 	}
-	made, err := newAgent(cfg, cfg.Worker.Agent, saved)
+	made, err := newAgent(cfg, cfg.Worker.Agent, b.store, saved)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@
 //	mark.go     the headers of a stored message; pure
 //	append.go   storing a turn exactly once
 //	read.go     the newest turns, read backwards
+//	before.go   what stands of them before another turn; pure
 //	nats.go     asking the stream's leader
 //	errors.go   the sentinels
 //
