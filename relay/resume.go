@@ -31,6 +31,7 @@ func (s *Server) resumeInput(ctx context.Context, asked *turns.Turn, resume []tu
 		if err != nil {
 			return nil, err
 		}
+		earlier = history.Before(earlier, &history.Turn{RunID: asked.RunID, Kind: asked.Kind, Generation: e.Generation, Input: asked.Input})
 		input, err := resumed(asked, earlier, data.Events, resume)
 		if err != nil || len(input) <= s.cfg.Turns.MaxInput() {
 			return input, err
@@ -40,8 +41,8 @@ func (s *Server) resumeInput(ctx context.Context, asked *turns.Turn, resume []tu
 	return resumed(asked, nil, data.Events, resume)
 }
 
-// resumed is the input from what is known of the chat: earlier turns, and the run that
-// asked with its events.
+// resumed is the input from what is known of the chat: the turns before, and the run
+// that asked with its events.
 func resumed(asked *turns.Turn, earlier []history.Turn, events []byte, resume []turns.Resume) (json.RawMessage, error) {
 	var messages agui.Messages
 	var state agui.State
@@ -49,9 +50,6 @@ func resumed(asked *turns.Turn, earlier []history.Turn, events []byte, resume []
 		return errors.Join(messages.AddTurn(string(id), input, lines), state.AddTurn(input, lines))
 	}
 	for _, t := range earlier {
-		if t.RunID == asked.RunID {
-			continue
-		}
 		var events []json.RawMessage
 		if err := json.Unmarshal(t.Events, &events); err != nil {
 			return nil, err

@@ -134,7 +134,8 @@ func TestAnswersToInterruptsOfATextTurn(t *testing.T) {
 	u := newUpstream(t, func(a *asked) { interrupting(a, closedNow) })
 	c := newChain(t, u.url)
 	direct := talk(t, conversation{URL: u.url, ThreadID: "direct", Turns: interrupted})[0]
-	run := c.post(http.StatusAccepted, "/chat/send", `{"chat_id":"chat","input":{"text":"Write to all, and send it 🙏"}}`).RunID
+	c.over(c.post(http.StatusAccepted, "/chat/send", `{"chat_id":"chat","input":{"text":"Write to nobody"}}`).RunID)
+	run := c.post(http.StatusAccepted, "/chat/send", `{"chat_id":"chat","kind":"edit","input":{"text":"Write to all, and send it 🙏"}}`).RunID
 	first := run
 	for _, step := range []string{"i1 i2", "i3"} {
 		c.over(run)
@@ -150,8 +151,8 @@ func TestAnswersToInterruptsOfATextTurn(t *testing.T) {
 	}
 	require.Equal(t, subjects.ReasonDone, c.over(run).End.Reason)
 	asked := u.requests()
-	require.Len(t, asked, 6)
-	for i, a := range asked[3:] {
+	require.Len(t, asked, 7)
+	for i, a := range asked[4:] {
 		a.body = strings.ReplaceAll(a.body, "user-"+string(first), "u1")
 		sameAsked(t, asked[i], a)
 	}
