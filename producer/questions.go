@@ -47,34 +47,62 @@ func (r *Run) asks(a asking, seq uint64) {
 	delete(r.open, a.resolve)
 }
 
-// noteAsked writes the questions of the events up to a seq into the run's entry, before
-// anybody can see them: what can be seen can be answered. It tries until that is
-// done or the run is over; the error is that of the run.
+// noteAsked makes ready what the events up to a seq do to the run's questions, before
+// anybody can see them: what can be seen can be answered, and what is seen to be closed
+// takes no answer any more. It tries until that is done or the run is over; the error is
+// that of the run.
 func (r *Run) noteAsked(last uint64) error {
 	var open []runs.Question
+	var closed []string
 	r.mu.Lock()
 	for _, a := range r.asking {
 		if a.seq <= last {
 			open = append(open, a.ask...)
+			if a.resolve != "" {
+				closed = append(closed, a.resolve)
+			}
 		}
 	}
 	r.mu.Unlock()
-	if len(open) == 0 {
-		return nil
+	if len(open) > 0 {
+		err := r.insist("a question is not noted yet; the run waits", func(ctx context.Context) error {
+			return r.changeQuestions(ctx, func(e *runs.Entry) {
+				for _, q := range open {
+					if !e.Ask(q) {
+						r.p.log.Warn("too many open questions; this one cannot be answered", "run", r.id, "request", q.RequestID)
+					}
+				}
+			})
+		})
+		if err != nil {
+			return err
+		}
 	}
+	for _, id := range closed {
+		err := r.insist("a question is not closed yet; the run waits", func(ctx context.Context) error {
+			_, err := r.CloseQuestion(ctx, id, "closed by the run")
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insist does something until it is done, or until it never will be or the run is over.
+func (r *Run) insist(not string, do func(context.Context) error) error {
 	wait := checkpointRetry
 	for {
-		err := r.changeQuestions(r.ctx, func(e *runs.Entry) {
-			for _, q := range open {
-				if !e.Ask(q) {
-					r.p.log.Warn("too many open questions; this one cannot be answered", "run", r.id, "request", q.RequestID)
-				}
-			}
-		})
+		err := do(r.ctx)
 		if err == nil || definite(err) || r.ctx.Err() != nil {
 			return err
 		}
-		r.p.log.Warn("a question is not noted yet; the run waits", "run", r.id, "error", err)
+		if errors.Is(err, ErrLogLost) { // no waiting brings it back
+			r.p.log.Error(not+", and goes on without: the fabric lacks a stream", "run", r.id, "error", err)
+			return nil
+		}
+		r.p.log.Warn(not, "run", r.id, "error", err)
 		select {
 		case <-r.ctx.Done():
 			return r.ctx.Err()

@@ -155,3 +155,22 @@ func TestTERM04_InterruptsOutliveTheRun(t *testing.T) {
 	events, _ := p.events(t, r.ID())
 	require.Len(t, events, 1, "nothing behind the terminal event")
 }
+
+// A producer that closes its question by itself takes no answer to it any more, from
+// before anybody can see that.
+func TestAPP02_QuestionIsClosedBeforeThatIsSeen(t *testing.T) {
+	t.Parallel()
+	s := broker(t, natsd.Config{})
+	p := newProcess(t, s, producer.Config{})
+	r := p.start(t, "c")
+	for _, event := range [][]byte{request("1", ""), resolved("1")} {
+		_, err := r.Publish(within(t), event)
+		require.NoError(t, err)
+	}
+	_, err := r.Flush(within(t))
+	require.NoError(t, err)
+	c, won, err := p.store.PutControl(within(t), r.ID(), runs.Control{Kind: runs.ControlAnswer, ID: "1", Body: []byte(`{}`)})
+	require.NoError(t, err)
+	require.False(t, won)
+	require.True(t, c.Closed)
+}

@@ -64,7 +64,8 @@ func (c *Control) key() (string, error) {
 }
 
 // PutControl stores a control, unless its place is taken. It returns the control that
-// has the place, and whether that is the one given. An unknown outcome is settled.
+// has the place, and whether that is the one given. An unknown outcome is settled. It is
+// ErrLogLost where the fabric has no stream for controls.
 // The run need not have a producer yet.
 func (s *Store) PutControl(ctx context.Context, id subjects.RunID, c Control) (winner Control, won bool, err error) {
 	key, err := c.key()
@@ -76,7 +77,7 @@ func (s *Store) PutControl(ctx context.Context, id subjects.RunID, c Control) (w
 		return c, false, err
 	}
 	subject, token, wait := subjects.ControlSubject(id, key), nuid.Next(), firstRetry
-	for {
+	for lost := 0; lost < lostAfter; {
 		try, done := s.untilReconnect(ctx)
 		seq, err := s.putKey(try, subject, value, 0, token)
 		done()
@@ -92,10 +93,14 @@ func (s *Store) PutControl(ctx context.Context, id subjects.RunID, c Control) (w
 			winner, err = parseControl(id, m)
 			return winner, err == nil && m.header.Get(putHeader) == token, err
 		}
+		if errors.Is(read, ErrLogLost) { // a server that is coming up may say so too
+			lost++
+		}
 		if !s.pause(ctx, &wait) {
 			return c, false, fmt.Errorf("%s not known to be stored: %w (last: %w)", subject, ctx.Err(), err)
 		}
 	}
+	return c, false, fmt.Errorf("%w: stream %s does not exist", ErrLogLost, subjects.ControlStream)
 }
 
 // controlRoom is what a control takes besides its body.
