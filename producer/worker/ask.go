@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,6 +22,17 @@ type question struct {
 }
 
 const maxQuestionName = 64
+
+// tell lets whoever waits for the answer know that there is none, and why.
+func (q *question) tell(why error) {
+	if !errors.Is(why, agent.ErrOver) {
+		why = fmt.Errorf("%w: %w", agent.ErrOver, why)
+	}
+	select {
+	case q.over <- why:
+	default: // it was told before
+	}
+}
 
 // Ask implements agent.Turn.
 func (j *job) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
@@ -154,19 +166,16 @@ func (j *job) cancelQuestions(cause error) {
 			j.give(open, c)
 			continue
 		}
-		if err := j.resolve(open, agui.StatusCancelled, nil, c.Reason); err == nil {
-			open.over <- cause
-		}
+		// What cannot be told in the run, because that is over, is told the agent all the same.
+		_ = j.resolve(open, agui.StatusCancelled, nil, c.Reason)
+		open.tell(cause)
 	}
 }
 
 // dropQuestions tells those who wait that there is nothing to wait for.
 func (j *job) dropQuestions(why error) {
 	for _, open := range j.openQuestions() {
-		select {
-		case open.over <- why:
-		default:
-		}
+		open.tell(why)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync"
@@ -154,7 +153,7 @@ func (j *job) abort() {
 	j.mu.Lock()
 	j.sealed = true
 	j.mu.Unlock()
-	j.dropQuestions(fmt.Errorf("%w: %w", agent.ErrOver, agent.ErrSuperseded))
+	j.dropQuestions(agent.ErrSuperseded)
 	j.log.Info("the turn's run was ended by somebody else", "why", j.run.Err())
 	if f := j.w.cfg.Metrics.Lost; f != nil {
 		f()

@@ -24,7 +24,8 @@ const (
 // the reason for the run's end.
 func (j *job) seal(how ending, err error) subjects.Reason {
 	for _, open := range j.openQuestions() {
-		// Whoever waits for it has left, or does not listen.
+		// Whoever waits for it does not look at the turn's context, or was late.
+		defer open.tell(agent.ErrOver)
 		c, err := j.close(open, reasonFor(how))
 		if err != nil {
 			j.log.Warn("a question is not closed yet; the run's end does", "request", open.RequestID, "error", err)
