@@ -53,7 +53,8 @@ func (a *Agent) Run(ctx context.Context, t agent.Turn) error {
 func (a *Agent) publish(ctx context.Context, t agent.Turn, s *stream, w *watch) error {
 	var e events.Event
 	last := &last{agent: a, turn: t, watch: w}
-	for {
+	headless := false // the answer began without RUN_STARTED, and a worker has put one there
+	for n := 0; ; n++ {
 		data, err := s.next()
 		if err == nil {
 			if err = events.Scan(data, &e); err != nil {
@@ -69,14 +70,21 @@ func (a *Agent) publish(ctx context.Context, t agent.Turn, s *stream, w *watch) 
 		default:
 			continue // after a RUN_FINISHED, what is no event means nothing
 		}
+		event := e.Raw
+		switch {
+		case n == 0:
+			headless = e.Type != events.RunStarted
+		case headless && e.Type == events.RunStarted && last.event == nil:
+			event, headless = aside(event), false
+		}
 		if err := last.before(ctx, e.Type); err != nil {
 			return err
 		}
 		if e.Type == events.RunFinished {
-			last.hold(e.Raw)
+			last.hold(event)
 			continue
 		}
-		if err := t.Publish(ctx, e.Raw); err != nil || e.Type == events.RunError {
+		if err := t.Publish(ctx, event); err != nil || e.Type == events.RunError {
 			return err
 		}
 	}

@@ -14,7 +14,8 @@
 // without one, breaks off, or holds what is not an event is an error, never a clean
 // end. After RUN_FINISHED the answer is read on, for as long as Config.Linger, and
 // the event is published when that is over: agents go on behind it, with a RUN_STARTED or
-// without. Where they do without, it passes as a RAW event and another has to come.
+// without. Where they do without, it passes as a RAW event and another has to come. So
+// does a RUN_STARTED that is not the answer's first event, and begins nothing anew.
 //
 // A request that may have reached the agent is never repeated.
 //

@@ -39,9 +39,14 @@ func (l *last) before(ctx context.Context, next events.Type) error {
 	}
 	l.watch.limit(l.agent.cfg.IdleTimeout)
 	if next != events.RunStarted {
-		l.event = append(append([]byte(`{"type":"RAW","event":`), l.event...), '}')
+		l.event = aside(l.event)
 	}
 	return l.publish(ctx)
+}
+
+// aside makes an event that cannot stand where it is a RAW one, which changes nothing.
+func aside(event []byte) []byte {
+	return append(append([]byte(`{"type":"RAW","event":`), event...), '}')
 }
 
 // adds says of which types an event is whole by itself.

@@ -37,6 +37,10 @@ func TestAnAgentMayGoOnAfterItHasFinished(t *testing.T) {
 		"to add to it":          {[]string{started, finished, snapshot, tomorrow}, []string{started, snapshot, tomorrow, finished}, nil},
 		"to add, and then more": {[]string{started, finished, snapshot, delta, second}, []string{started, snapshot, aside(finished), delta, second}, nil},
 		"with another run":      {[]string{started, finished, started, finished, result, second}, []string{started, finished, started, aside(finished), result, second}, nil},
+		"before it has begun":   {[]string{result, started, delta, finished}, []string{result, aside(started), delta, finished}, nil},
+		"and begin, in the end": {[]string{result, finished, started, delta, finished}, []string{result, finished, started, delta, finished}, nil},
+		"and begin, in between": {[]string{result, finished, delta, started, finished}, []string{result, aside(finished), delta, aside(started), finished}, nil},
+		"with two beginnings":   {[]string{started, started, finished}, []string{started, started, finished}, nil},
 	} {
 		turn := newTurn(`{"text":"hi"}`)
 		require.ErrorIs(t, run(t, agui.Config{URL: streaming(t, data(c.sent...))}, turn), c.err, name)
