@@ -142,18 +142,23 @@ func (r *reading) verdict(i int) verdict {
 // requireClient fails, and never skips, where the stock client is not installed as package.json wants it.
 func requireClient(t *testing.T) {
 	t.Helper()
-	const hint = "the stock AG-UI client is not installed: run make setup"
+	requireInstalled(t, ".", "the stock AG-UI client is not installed: run make setup")
+}
+
+// requireInstalled fails where the packages of a folder are not installed as its package.json wants them.
+func requireInstalled(t *testing.T, folder, hint string) {
+	t.Helper()
 	_, err := exec.LookPath("node")
 	require.NoError(t, err, hint)
 	var want struct {
 		Dependencies map[string]string `json:"dependencies"`
 	}
-	readJSON(t, "package.json", &want, "")
+	readJSON(t, folder+"/package.json", &want, "")
 	for name, version := range want.Dependencies {
 		var have struct {
 			Version string `json:"version"`
 		}
-		readJSON(t, "node_modules/"+name+"/package.json", &have, hint)
+		readJSON(t, folder+"/node_modules/"+name+"/package.json", &have, hint)
 		require.Equal(t, version, have.Version, "node_modules holds another version of %s: run make setup", name)
 	}
 }
