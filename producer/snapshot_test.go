@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,6 +61,38 @@ func TestSnapshotIsTheFoldOfAllEvents(t *testing.T) {
 		end, err := r.Finish(within(t), producer.FinishOptions{Save: check})
 		require.NoError(t, err)
 		require.True(t, end.Persisted, "%d", n)
+	}
+}
+
+// Segments are stored while snapshots are made: what moves from the log into one is in the
+// snapshot once.
+func TestSnapshotsWhileSegmentsAreStored(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, broker(t, natsd.Config{}), producer.Config{})
+	r := p.start(t, "c")
+	const n = 20_000
+	var all [][]byte
+	for i := 1; i <= n; i++ {
+		all = append(all, custom(i)) // never merged: the snapshot is the events
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for _, event := range all {
+			if _, err := r.Publish(within(t), event); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	defer wg.Wait()
+	for seq := uint64(0); seq < n; {
+		var events []byte
+		var err error
+		events, seq, err = r.Snapshot(within(t))
+		require.NoError(t, err)
+		if !bytes.Equal(bytes.Join(all[:seq], []byte{'\n'}), bytes.TrimSuffix(events, []byte{'\n'})) {
+			require.Equal(t, seq, bytes.Count(events, []byte("CUSTOM")), "not the events up to seq")
+		}
 	}
 }
 
