@@ -28,6 +28,7 @@ type Proxy struct {
 	gate   [2]chan struct{} // nil: open; else closed when it opens again
 	budget int              // what the next connection may bring back; 0: anything
 	taken  int              // connections let through so far
+	taps   [2]func([]byte)
 }
 
 // held is about how much of what the target sends is taken from it while Down is held.
@@ -127,6 +128,15 @@ func (p *Proxy) open(d Direction, gate chan struct{}) {
 	}
 }
 
+// Tap shows whatever comes in a direction to see, before it goes on; nil ends that. see
+// is called by many connections at once. It may block, which keeps back what it was shown,
+// and may use the proxy.
+func (p *Proxy) Tap(d Direction, see func([]byte)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taps[d] = see
+}
+
 // Close ends everything, what is held too, and waits.
 func (p *Proxy) Close() {
 	p.mu.Lock()
@@ -185,6 +195,7 @@ func (p *Proxy) copy(to, from net.Conn, d Direction, l *link) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
+		p.show(d, buf[:n])
 		p.wait(d)
 		n, more, lost := p.spend(l, d, n)
 		if n > 0 && !lost {
@@ -213,6 +224,15 @@ func (p *Proxy) spend(l *link, d Direction, n int) (pass int, more, lost bool) {
 		return n, l.left > 0, l.silent
 	}
 	return n, true, l.silent
+}
+
+func (p *Proxy) show(d Direction, b []byte) {
+	p.mu.Lock()
+	see := p.taps[d]
+	p.mu.Unlock()
+	if see != nil && len(b) > 0 {
+		see(b)
+	}
 }
 
 func (p *Proxy) wait(d Direction) {
