@@ -9,6 +9,8 @@
 //	config.go      Config and Metrics
 //	errors.go      the errors, sentinels and typed ones
 //	start.go       starting a run, and beginning one that a turn has made
+//	give_back.go   a turn whose beginning was given up before it was known to be stored
+//	look.go        runs that somebody else has ended, unheard
 //	controls.go    stops, answers and messages for the run
 //	questions.go   what a run asks and nobody has answered yet
 //	snapshot.go    all of a run so far, folded

@@ -56,6 +56,7 @@ func Open(ctx context.Context, store *runs.Store, cfg Config) (*Producer, error)
 		})
 	})
 	p.wg.Go(p.endLate)
+	p.wg.Go(p.look)
 	return p, nil
 }
 

@@ -109,13 +109,15 @@ func (p *Producer) Start(ctx context.Context, o StartOptions) (*Run, error) {
 // succeeds, and never twice: the error is ErrBegun for the others, also when the one
 // that succeeded has died since; such a run ends as abandoned. It is *EndedError where
 // the run was stopped or replaced before, ErrNotFound, ErrClosed after Close, or
-// what kept the broker from answering; an unknown outcome is settled first.
+// what kept the broker from answering; an unknown outcome is settled first, or, once ctx
+// is done, in the background, and the turn is given back.
 //
 // steerable says that messages may be sent to the run while it answers.
 func (p *Producer) Begin(ctx context.Context, id subjects.RunID, steerable bool) (*Run, error) {
 	if p.isClosed() {
 		return nil, ErrClosed
 	}
+	tried, now := false, time.Now().UTC()
 	e, err := p.store.ChangeEntry(ctx, id, func(e *runs.Entry) error {
 		switch {
 		case e.End != nil:
@@ -124,10 +126,14 @@ func (p *Producer) Begin(ctx context.Context, id subjects.RunID, steerable bool)
 			return ErrBegun
 		}
 		// The writer stays the one that made the run: whoever gets here is the only one.
-		e.State, e.Producer, e.Steerable, e.StartedAt = runs.StateRunning, p.lease.ID(), steerable, time.Now().UTC()
+		e.State, e.Producer, e.Steerable, e.StartedAt = runs.StateRunning, p.lease.ID(), steerable, now
+		tried = true
 		return nil
 	})
 	if err != nil {
+		if tried && !errors.Is(err, ErrBegun) && !definite(err) {
+			p.giveBack(id, now)
+		}
 		return nil, err
 	}
 	// Whoever stops or replaces a run stores its end first and changes its entry then.
