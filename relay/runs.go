@@ -2,6 +2,7 @@ package relay
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -49,7 +50,29 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
 	if e.End == nil && end != nil { // stored, and the entry is a moment behind
 		e.State, e.End = runs.StateEnded, end
 	}
+	if err := s.goneOn(r.Context(), e); err != nil {
+		return err
+	}
 	return writeJSON(w, viewOf(e, seq))
+}
+
+// goneOn closes what an ended run has asked, once its chat has gone on: the next run has the
+// answer, or nobody wants one any more.
+func (s *Server) goneOn(ctx context.Context, e *runs.Entry) error {
+	if e.End == nil || e.Doing() != runs.StateWaiting {
+		return nil
+	}
+	p, err := s.cfg.Store.Pointer(ctx, e.Tenant, e.ChatID)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return brokerFailure(err)
+	}
+	if p.RunID != e.RunID {
+		e.Questions = nil
+	}
+	return nil
 }
 
 func viewOf(e *runs.Entry, seq uint64) runView {
