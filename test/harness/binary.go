@@ -97,6 +97,13 @@ func (f *Fabric) RelayProcess(args ...string) *Rejoin {
 	return newRejoin(f, append([]string{"relay", "--nats", f.url}, args...))
 }
 
+// WorkerCommand is `rejoin worker` on the fabric's broker, which needs a listener, with an
+// agent that args name.
+func (f *Fabric) WorkerCommand(args ...string) *Process {
+	f.Helper()
+	return Spawn(f, exec.Command(Binary(f), append([]string{"worker", "--nats", f.url}, args...)...))
+}
+
 func newRejoin(t testing.TB, args []string) *Rejoin {
 	t.Helper()
 	addr := FreeAddr(t)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -125,6 +126,23 @@ func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill() // of this very process: it is not reaped before gone
 	<-p.gone
 	_ = p.stdin.Close()
+}
+
+// Terminate asks the process to end, as an operator does, with SIGTERM.
+func (p *Process) Terminate() {
+	p.Helper()
+	require.NoError(p, p.cmd.Process.Signal(syscall.SIGTERM))
+}
+
+// Exit waits until the process is gone, and gives its exit code.
+func (p *Process) Exit() int {
+	p.Helper()
+	select {
+	case <-p.gone:
+	case <-time.After(Patience):
+		require.FailNow(p, "the process does not end")
+	}
+	return p.cmd.ProcessState.ExitCode()
 }
 
 // tailOf keeps the last of what is written.
