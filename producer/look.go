@@ -21,8 +21,8 @@ func (p *Producer) look() {
 		all := slices.Collect(maps.Keys(p.runs))
 		p.mu.Unlock()
 		for _, r := range all {
-			if r.Err() != nil {
-				continue
+			if !r.silent() {
+				continue // it learns by itself
 			}
 			// A server that is coming up may not show a log yet: only what is there counts.
 			last, err := p.store.Last(p.ctx, r.id)
@@ -34,4 +34,11 @@ func (p *Producer) look() {
 			}
 		}
 	}
+}
+
+// silent says that nothing of the run is on its way to the broker.
+func (r *Run) silent() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.refusal() == nil && r.acked == r.assigned
 }
