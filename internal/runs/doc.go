@@ -9,6 +9,14 @@
 //	entry.go     a run's entry: who writes it, where its segments end, its end
 //	pointer.go   a chat's pointer: moving it, and waiting for it to move
 //	segment.go   segments: stored once, read in order
+//	start.go     starting a run: record, entry, pointer, the older run's end
+//	promote.go   the next turn of a chat's queue gets its time
+//	queued.go    runs whose turn has not begun: looked after, expired, stopped
+//	turn.go      what a turn asks, and its place in the work queue
+//	control.go   stops, answers and messages: first one wins
+//	watch_control.go  a run's controls as they come
+//	question.go  what a run has asked, and closing it
+//	memory.go    what an agent keeps of a chat between its turns
 //	lease.go     a producer process's claim to be alive
 //	reconnect.go telling waiters that the connection is back
 //	end.go       ending a run that is not one's own

@@ -108,6 +108,9 @@ func (s *Store) say(ctx context.Context, id subjects.RunID, end subjects.End, wo
 	if len(words) == 0 || last.terminal() {
 		return last, nil // nothing may follow a terminal event; the end tells it
 	}
+	if err := s.orphan(ctx, e); err != nil {
+		return last, err
+	}
 	r := subjects.Record{Kind: subjects.KindEvents, Last: last.Last + uint64(len(words)), Count: len(words),
 		Writer: writer, Body: bytes.Join(words, []byte{'\n'})}
 	seq, err := s.Append(ctx, id, &r, last.StreamSeq)
@@ -115,6 +118,20 @@ func (s *Store) say(ctx context.Context, id subjects.RunID, end subjects.End, wo
 		return last, err
 	}
 	return Stored{Record: r, StreamSeq: seq}, nil
+}
+
+// orphan takes a run's producer out of its entry. The last words fence it, and if whoever
+// says them dies before the end, a janitor must not wait for a producer that lives and
+// can do nothing any more.
+func (s *Store) orphan(ctx context.Context, e *Entry) error {
+	if e.Producer == "" {
+		return nil
+	}
+	_, err := s.ChangeEntry(ctx, e.RunID, func(e *Entry) error {
+		e.Producer = ""
+		return nil
+	})
+	return err
 }
 
 // terminal says whether the record's last event is a run's own terminal.

@@ -112,6 +112,7 @@ func TestAPP01_LostProducersQuestionsAreClosed(t *testing.T) {
 		require.NotContains(t, events, `"told"`)
 		require.NotContains(t, events, "interrupt")
 		require.Equal(t, 4, strings.Count(events, "\n")-1, name)
+		require.Empty(t, f.entry(e.RunID).Producer, "a janitor would have gone on, had it died before the end")
 		c, err := f.store.Control(t.Context(), e.RunID, runs.ControlAnswer, "open")
 		require.NoError(t, err)
 		require.True(t, c.Closed, "no answer comes any more")
