@@ -14,6 +14,7 @@
 //	controls.go    stops, answers and messages for the run
 //	questions.go   what a run asks and nobody has answered yet
 //	snapshot.go    all of a run so far, folded
+//	memory.go      what a producer keeps of a chat from one run to the next
 //	resume.go      taking a run over and reading back what no segment covers
 //	run.go         Run: its state, what a caller may ask, and how it is lost
 //	publish.go     publishing and flushing

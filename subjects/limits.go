@@ -43,6 +43,11 @@ const (
 	// that is larger than one message takes several.
 	MaxHistoryPerChat = 1000
 
+	// MaxMemory is how many bytes an agent may keep of a chat between its turns, and
+	// MemoryTTL for how long after it last did.
+	MaxMemory = 16 << 10
+	MemoryTTL = 30 * 24 * time.Hour
+
 	// MaxEventBytes is the largest event accepted unless configured.
 	MaxEventBytes = 16 << 20
 

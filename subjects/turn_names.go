@@ -46,6 +46,16 @@ func RunOfTurnKeySubject(subject string) (RunID, error) {
 	return ParseRunID(id)
 }
 
+// MemoryKey is the key of what an agent keeps of a chat between its turns. The error is
+// Token's.
+func MemoryKey(tenant, chat string) (string, error) {
+	key, err := PointerKey(tenant, chat)
+	if err != nil {
+		return "", err
+	}
+	return "memory." + strings.TrimPrefix(key, "chat."), nil
+}
+
 // ControlSubject is where a control of a run is kept. key is one or more tokens.
 func ControlSubject(id RunID, key string) string { return controlPrefix + string(id) + "." + key }
 

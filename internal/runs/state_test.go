@@ -247,3 +247,19 @@ func TestLeaseIsHeldRenewedAndGivenUp(t *testing.T) {
 	require.False(t, l.Held())
 	require.False(t, alive())
 }
+
+func TestMemoryOfAChat(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, natsd.Config{})
+	ctx := t.Context()
+	got, err := f.store.Memory(ctx, "t", "c")
+	require.NoError(t, err)
+	require.Nil(t, got)
+	require.NoError(t, f.store.SetMemory(ctx, "t", "c", []byte("one")))
+	require.NoError(t, f.store.SetMemory(ctx, "t", "c", []byte("two")))
+	require.NoError(t, f.store.SetMemory(ctx, "t", "d", []byte("other")))
+	got, err = f.store.Memory(ctx, "t", "c")
+	require.NoError(t, err)
+	require.Equal(t, "two", string(got))
+	require.ErrorIs(t, f.store.SetMemory(ctx, "t", "c", make([]byte, subjects.MaxMemory+1)), runs.ErrTooLarge)
+}

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 // of late. It is safe for concurrent use.
 type Agent struct {
 	cfg  Config
+	id   string   // tells this Agent from those of other workers
 	root *os.Root // nil without Config.Root
 
 	over   context.Context // ends with Close
@@ -37,7 +39,7 @@ func New(cfg Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{cfg: cfg, chats: map[string]*chat{}, conns: map[*conn]struct{}{}, ended: make(chan struct{})}
+	a := &Agent{cfg: cfg, id: rand.Text(), chats: map[string]*chat{}, conns: map[*conn]struct{}{}, ended: make(chan struct{})}
 	if cfg.Root != "" {
 		if a.root, err = os.OpenRoot(cfg.Root); err != nil {
 			return nil, fmt.Errorf("open the root of agents: %w", err)
@@ -74,11 +76,13 @@ func (a *Agent) Run(ctx context.Context, t agent.Turn) error {
 		return r.fail(ctx, err)
 	}
 	defer ch.unlock()
+	a.recall(ctx, t, ch)
 	c, err := a.connFor(ctx, ch)
 	if err != nil {
 		return r.fail(ctx, err)
 	}
 	defer a.release(ch, c)
+	a.remember(ctx, t, c.sessionID(), c.log)
 	result, err := c.prompt(ctx, r, said.blocks(c.caps))
 	if err != nil {
 		return r.fail(ctx, err)

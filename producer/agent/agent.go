@@ -36,6 +36,16 @@ type Steerable interface {
 	TakesSteering() bool
 }
 
+// Memory is implemented by the turns of a worker: a small value that an agent keeps of a
+// chat from one turn to the next, on whatever worker that is. Nobody else sees it.
+type Memory interface {
+	// Recall gives what was kept last, nil for nothing.
+	Recall(ctx context.Context) ([]byte, error)
+	// Remember keeps at most subjects.MaxMemory bytes, for subjects.MemoryTTL, in place of
+	// what was kept before.
+	Remember(ctx context.Context, value []byte) error
+}
+
 // Turn is one turn as its agent sees it. Its methods may be called at once from
 // anywhere; events published by one goroutine keep their order.
 type Turn interface {

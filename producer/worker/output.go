@@ -18,6 +18,12 @@ func (j *job) Publish(_ context.Context, event []byte) error {
 	return j.publish(event)
 }
 
+// Recall implements agent.Memory.
+func (j *job) Recall(ctx context.Context) ([]byte, error) { return j.run.Recall(ctx) }
+
+// Remember implements agent.Memory.
+func (j *job) Remember(ctx context.Context, value []byte) error { return j.run.Remember(ctx, value) }
+
 // publish publishes an agent's event where it may stand. The caller holds mu.
 func (j *job) publish(event []byte) error {
 	if j.sealed {
