@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/subjects"
 )
 
 // maxInputs is how many messages a run may be given while it answers.
@@ -76,13 +77,29 @@ func takesInput(e *runs.Entry) bool {
 
 var errTakesNoMore = errors.New("the run takes no more messages")
 
+// maxInputBytes is how much a run may be given while it answers: what is left over when it
+// ends has to fit into one input.
+func (q *Queue) maxInputBytes() int { return q.cfg.MaxInput / 2 }
+
+// place gives what has the control's place; where the control may not take it, a free one is
+// ErrNotFound.
+func (q *Queue) place(ctx context.Context, id subjects.RunID, c runs.Control, may bool) (winner runs.Control, won bool, err error) {
+	if may {
+		return q.store.PutControl(ctx, id, c)
+	}
+	winner, err = q.store.Control(ctx, id, c.Kind, c.ID)
+	return winner, false, err
+}
+
 // give stores a message in the first place for one that is free.
 func (q *Queue) give(ctx context.Context, e *runs.Entry, r *SendRequest) (Sent, error) {
 	sent := Sent{ChatID: r.ChatID, TurnID: e.TurnID, RunID: e.RunID, Steered: true}
-	for n := 1; n <= maxInputs; n++ {
-		c, won, err := q.store.PutControl(ctx, e.RunID, runs.Control{
-			Kind: runs.ControlInput, ID: strconv.Itoa(n), Body: r.Input, Token: r.ClientToken})
+	for n, total := 1, 0; n <= maxInputs; n++ {
+		c, won, err := q.place(ctx, e.RunID, runs.Control{Kind: runs.ControlInput, ID: strconv.Itoa(n),
+			Body: r.Input, Token: r.ClientToken}, total == 0 || total+len(r.Input) <= q.maxInputBytes())
 		switch {
+		case errors.Is(err, ErrNotFound):
+			return Sent{}, fmt.Errorf("%w: the run has been given %d bytes of messages, and may be given %d", ErrQueueFull, total, q.maxInputBytes())
 		case err != nil:
 			return Sent{}, err
 		case won:
@@ -94,6 +111,7 @@ func (q *Queue) give(ctx context.Context, e *runs.Entry, r *SendRequest) (Sent, 
 			sent.Repeated = true
 			return sent, nil
 		}
+		total += len(c.Body)
 	}
 	return Sent{}, fmt.Errorf("%w: the run has been given %d messages", ErrQueueFull, maxInputs)
 }
