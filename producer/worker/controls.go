@@ -30,15 +30,28 @@ func (j *job) listen(ctx context.Context) {
 	}
 }
 
-// input takes in one message for the running turn.
+// input takes in one message for the running turn. One that overtakes another, which
+// a lagging replica has not shown yet, waits for it.
 func (j *job) input(c producer.Control) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	n := c.Input()
-	if c.Closed || n <= j.inputs {
+	if c.Closed || c.Input() <= j.inputs {
 		return
 	}
-	j.inputs = n
+	j.ahead[c.Input()] = c
+	for {
+		next, ok := j.ahead[j.inputs+1]
+		if !ok {
+			return
+		}
+		j.inputs++
+		delete(j.ahead, j.inputs)
+		j.message(next)
+	}
+}
+
+// message hands a message to the agent. The caller holds mu.
+func (j *job) message(c producer.Control) {
 	if j.steering != nil && !j.sealed {
 		select {
 		case j.steering <- c.Body:

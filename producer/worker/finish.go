@@ -53,25 +53,57 @@ func (j *job) save(ctx context.Context, reason subjects.Reason) error {
 	return err
 }
 
-// passOn sends the messages that this turn has not answered as the chat's next one.
+// passOn sends the messages that this turn has not answered as the chat's next one. They
+// were accepted, so it tries for as long as the run's end may be tried.
 func (j *job) passOn(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
-	defer cancel()
-	left, err := j.leftOver(ctx)
-	if err != nil {
-		j.log.Error("a message for the turn may go unanswered", "error", err)
-	}
+	var left []json.RawMessage
+	j.insist(ctx, "messages for the turn are looked for again", func(ctx context.Context) error {
+		more, err := j.leftOver(ctx)
+		left = append(left, more...)
+		return err
+	})
 	if len(left) == 0 {
 		return
 	}
-	sent, err := j.w.cfg.Turns.Send(ctx, turns.SendRequest{Tenant: j.req.Tenant, ChatID: j.req.ChatID, Owner: j.req.Owner,
+	r := turns.SendRequest{Tenant: j.req.Tenant, ChatID: j.req.ChatID, Owner: j.req.Owner,
 		Kind: turns.KindSteer, Input: j.together(left), Header: j.req.Header,
-		ClientToken: "after " + string(j.req.RunID), OnActive: runs.Behind})
-	if err != nil {
-		j.log.Error("messages for the turn go unanswered", "messages", len(left), "error", err)
-		return
+		ClientToken: "after " + string(j.req.RunID), OnActive: runs.Behind}
+	j.insist(ctx, "messages for the turn are passed on again", func(ctx context.Context) error {
+		sent, err := j.w.cfg.Turns.Send(ctx, r)
+		switch {
+		case errors.Is(err, turns.ErrOptions), errors.Is(err, turns.ErrQueueFull):
+			j.log.Error("messages for the turn go unanswered", "messages", len(left), "error", err)
+			return nil
+		case err == nil:
+			j.log.Info("messages that came too late for the turn are the next one", "messages", len(left), "next", sent.RunID)
+		}
+		return err
+	})
+}
+
+// How long a step of passing messages on waits before it is tried again.
+const (
+	passRetry    = 50 * time.Millisecond
+	passMaxRetry = time.Second
+)
+
+// insist tries a step until it succeeds or ctx is done.
+func (j *job) insist(ctx context.Context, again string, step func(context.Context) error) {
+	for wait := passRetry; ; wait = min(2*wait, passMaxRetry) {
+		try, cancel := context.WithTimeout(ctx, closeTimeout)
+		err := step(try)
+		cancel()
+		if err == nil {
+			return
+		}
+		j.log.Warn(again, "error", err)
+		select {
+		case <-ctx.Done():
+			j.log.Error("a message for the turn may go unanswered", "error", err)
+			return
+		case <-time.After(wait):
+		}
 	}
-	j.log.Info("messages that came too late for the turn are the next one", "messages", len(left), "next", sent.RunID)
 }
 
 // together makes one input of several messages.

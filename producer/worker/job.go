@@ -28,15 +28,16 @@ type job struct {
 
 	mu        sync.Mutex // held while an event is published: the order of events is that of calls
 	open      agui.Open
-	asked     int                  // questions so far
-	questions map[string]*question // those that are open, by id
-	sealed    bool                 // nothing is published any more
-	inputs    int                  // number of the newest message for the turn
-	late      []json.RawMessage    // messages that this turn does not answer
+	asked     int                      // questions so far
+	questions map[string]*question     // those that are open, by id
+	sealed    bool                     // nothing is published any more
+	inputs    int                      // number of the newest message for the turn; all before it came too
+	ahead     map[int]producer.Control // messages that came before the one before them
+	late      []json.RawMessage        // messages that this turn does not answer
 }
 
 func newJob(w *Worker, run *producer.Run, t *turns.Turn) *job {
-	j := &job{w: w, run: run, turn: t, began: time.Now(), questions: map[string]*question{},
+	j := &job{w: w, run: run, turn: t, began: time.Now(), questions: map[string]*question{}, ahead: map[int]producer.Control{},
 		log: w.log.With("run", run.ID(), "turn", t.TurnID),
 		req: agent.Request{Tenant: t.Tenant, ChatID: t.ChatID, Owner: t.Owner, TurnID: t.TurnID, RunID: run.ID(),
 			Kind: t.Kind, Input: t.Input, Header: t.Header, SentAt: t.SentAt}}
