@@ -1,0 +1,13 @@
+// Package chaos holds the tests that try to break turns: random operations while
+// connections are cut and the broker restarts, judged when all is quiet; and attacks at
+// one place each, with the connection cut or the broker restarted exactly there.
+//
+//	model_test.go   what clients do at random, and what is done to them
+//	agent_test.go   an agent that behaves as the message says
+//	judge_test.go   what has to hold once everything is at rest
+//	points_test.go  trouble at one step of a turn's way
+//	lease_test.go   a worker that is taken for dead
+//	cluster_test.go three servers whose leaders step down
+//	flood_test.go   too much of something
+//	hostile_test.go ids that are chosen to do harm
+package chaos
