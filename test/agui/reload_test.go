@@ -73,8 +73,8 @@ func TestReloadInTheMiddle(t *testing.T) {
 	t.Parallel()
 	u := newHalting(t)
 	c := newChain(t, u.url)
-	again := newTap(t, c.Relay(harness.RelayConfig{}).URL) // the page comes back through another relay
-	again.admit = make(chan struct{}, 1)
+	admit := make(chan struct{}, 1)
+	again := tapInto(t, c.Relay(harness.RelayConfig{}).URL, admit) // the page comes back through another relay
 	var sends, reloads []job
 	for _, r := range u.all {
 		sends, reloads = append(sends, job{r.input, c.chat}), append(reloads, job{r.input, again.url})
@@ -85,7 +85,7 @@ func TestReloadInTheMiddle(t *testing.T) {
 		sender.await(u.half[chat])
 		half := len(r.events) / 2
 		run := c.stored(chat, half)
-		again.admit <- struct{}{}
+		admit <- struct{}{}
 		reloaded.await(again.fed)
 		cursor, err := harness.Ask(c.within(), http.MethodPost, again.relay+"/chat/live",
 			harness.Live(chat, "run_id", run, "after_seq", half/2))

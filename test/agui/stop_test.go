@@ -1,7 +1,6 @@
 package agui_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"testing"
 
@@ -15,34 +14,41 @@ import (
 func TestStopAbortsTheAgent(t *testing.T) {
 	t.Parallel()
 	r := load(t, "copilotkit-tools")
-	for _, n := range []int{0, 1, 5, 9, len(r.events) - 1} { // before its answer, in a text, in a tool call, at the end
-		gone := make(chan struct{})
-		asked1 := make(chan struct{})
-		u := newUpstream(t, func(a *asked) {
-			if n > 0 {
-				a.say(frames(r.events[:n]...))
-			}
-			close(asked1)
-			a.hold(nil)
-			close(gone)
-		})
-		c := newChain(t, u.url)
-		client := start(t, job{r.input, c.chat})
-		client.await(asked1)
-		chat := r.threadID(t)
+	chat := r.threadID(t)
+	cuts := []int{0, 1, 5, 9, len(r.events) - 1} // before its answer, in a text, in a tool call, at the end
+	came, gone := make(chan struct{}), make(chan struct{})
+	u := newUpstream(t, func(a *asked) {
+		if n := cuts[a.n]; n > 0 {
+			a.say(frames(r.events[:n]...))
+		}
+		came <- struct{}{}
+		a.hold(nil)
+		gone <- struct{}{}
+	})
+	c := newChain(t, u.url)
+	var jobs []job
+	for range cuts {
+		jobs = append(jobs, job{r.input, c.chat})
+	}
+	client := start(t, jobs...)
+	for _, n := range cuts {
+		client.await(came)
 		run := c.stored(chat, n)
 		c.post(http.StatusAccepted, "/chat/stop", `{"chat_id":%q,"run_id":%q}`, chat, run)
 		client.await(gone)
-		got := client.verdict(0)
-		require.Equal(t, "finished", got.Outcome, "after %d: %+v", n, got.Error)
-		last := got.Events[len(got.Events)-1]
-		require.Contains(t, string(last), `"outcome":{"type":"cancelled"}`, "after %d", n)
 		require.Equal(t, subjects.ReasonStopped, c.over(run).End.Reason)
-		var messages []struct{ Role string }
-		require.NoError(t, json.Unmarshal(got.Messages, &messages))
-		require.Equal(t, subjects.ReasonStopped, c.saved(chat)[0].Reason)
+	}
+	for i, n := range cuts {
+		got := client.verdict(i)
+		require.Equal(t, "finished", got.Outcome, "after %d: %+v", n, got.Error)
+		require.Contains(t, string(got.Events[len(got.Events)-1]), `"outcome":{"type":"cancelled"}`, "after %d", n)
 		if n > 5 {
 			require.Contains(t, string(got.Messages), "the weather in Kraków")
 		}
+	}
+	saved := c.saved(chat)
+	require.Len(t, saved, len(cuts))
+	for _, turn := range saved {
+		require.Equal(t, subjects.ReasonStopped, turn.Reason)
 	}
 }

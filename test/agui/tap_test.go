@@ -20,7 +20,7 @@ type tap struct {
 	client *http.Transport
 	opened chan struct{} // receives when the relay has answered a request
 	fed    chan struct{} // receives when the first event of an answer has passed
-	admit  chan struct{} // lets a request pass for each value; nil lets all pass
+	admit  chan struct{} // see tapInto
 
 	mu      sync.Mutex
 	answers []*answer
@@ -34,7 +34,13 @@ type answer struct {
 // newTap serves in front of the relay at url until the test ends.
 func newTap(t *testing.T, url string) *tap {
 	t.Helper()
-	p := &tap{relay: url, client: &http.Transport{DisableCompression: true}, opened: make(chan struct{}, 1<<10), fed: make(chan struct{}, 1<<10)}
+	return tapInto(t, url, nil)
+}
+
+// tapInto is a tap that lets a request pass for each value of admit, unless that is nil.
+func tapInto(t *testing.T, url string, admit chan struct{}) *tap {
+	t.Helper()
+	p := &tap{relay: url, admit: admit, client: &http.Transport{DisableCompression: true}, opened: make(chan struct{}, 1<<10), fed: make(chan struct{}, 1<<10)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := p.pass(w, r); err != nil {
 			panic(http.ErrAbortHandler) // the relay broke off: so does this
