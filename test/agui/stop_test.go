@@ -16,7 +16,7 @@ func TestStopAbortsTheAgent(t *testing.T) {
 	r := load(t, "copilotkit-tools")
 	chat := r.threadID(t)
 	cuts := []int{0, 1, 5, 9, len(r.events) - 1} // before its answer, in a text, in a tool call, at the end
-	came, gone := make(chan struct{}), make(chan struct{})
+	came, gone := make(chan struct{}, len(cuts)), make(chan struct{}, len(cuts))
 	u := newUpstream(t, func(a *asked) {
 		if n := cuts[a.n]; n > 0 {
 			a.say(frames(r.events[:n]...))
