@@ -1,6 +1,7 @@
 package agui_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"testing"
@@ -71,7 +72,10 @@ func TestWhatIsFinishedDoesNotLinger(t *testing.T) {
 	})
 	cfg := agui.Config{URL: url, Linger: 100 * time.Millisecond}
 	turn := newTurn(`{"text":"hi"}`)
-	require.NoError(t, run(t, cfg, turn))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, newAgent(t, cfg).Run(ctx, turn))
+	require.NoError(t, ctx.Err(), "nobody had to end it")
 	require.Equal(t, []string{started, finished}, turn.events)
 
 	cfg.URL += "/on"
