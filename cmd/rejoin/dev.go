@@ -26,6 +26,7 @@ are closed between frames, and the exit code is 0.`,
 			"rejoin dev --lease 2s --retain 30s --nats-addr 127.0.0.1:4222",
 			"rejoin dev --agent agui --url http://127.0.0.1:8000/agent",
 			"rejoin dev --agent acp --root . -- npx some-acp-agent",
+			"rejoin dev --agent none --nats-addr 127.0.0.1:4222",
 		},
 	},
 	flags: func(s *config.Set) action {
@@ -40,7 +41,7 @@ are closed between frames, and the exit code is 0.`,
 			"Where the broker takes connections from other processes, such as more relays or the nats command.\nWithout it, none.")
 		partitionsFlag(s, &cfg)
 		runFlags(s, &cfg)
-		w.add(s, app.AgentDemo)
+		w.add(s, app.AgentDemo, true)
 		turnFlags(s, &forward)
 		s.Add(config.Switch(&cfg.Demo), "demo", "Produce runs to watch in the chat \"demo\".")
 		log.add(s)
@@ -80,6 +81,9 @@ func devWelcome(w io.Writer, a *app.App, cfg app.Config) {
 	fmt.Fprintf(w, "rejoin serves on %s\n", a.URL())
 	if url := a.Broker().ClientURL(); url != "" {
 		fmt.Fprintf(w, "its broker takes connections on %s\n", url)
+	}
+	if cfg.Worker == nil {
+		fmt.Fprint(w, "no agent is in this process: turns wait for workers elsewhere\n")
 	}
 	fmt.Fprint(w, "\nSend a message to a chat, watch the answer, and grant what it asks (its request's id is in the events):\n\n")
 	fmt.Fprintf(w, "  curl %s/chat/send -d '{\"chat_id\":\"c\",\"input\":{\"text\":\"hi\"}}'\n", a.URL())

@@ -84,7 +84,9 @@ func TestDevSaysWhereItServesAndWhatToTry(t *testing.T) {
 	t.Parallel()
 	p := spawn(t, "dev", "--addr", "127.0.0.1:0", "--nats-addr", "127.0.0.1:0", "--log-format", "json")
 	out := p.out.until(t, func(s string) bool { return strings.Contains(s, "rejoin tail") })
-	require.Equal(t, 2, strings.Count(out, "curl -N "+p.url+"/chat/live"))
+	for _, path := range []string{"curl " + p.url + "/chat/send", "curl -N " + p.url + "/chat/live", "curl " + p.url + "/chat/answer"} {
+		require.Contains(t, out, path)
+	}
 	require.Contains(t, out, "takes connections on nats://127.0.0.1:")
 	got := called(t.Context(), nil, "version")
 	require.Zero(t, got.code)

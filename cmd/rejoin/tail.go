@@ -48,7 +48,7 @@ Exit codes: 0 the run has ended and was saved; 1 it is unavailable, or could not
 		var o tailOptions
 		log := urlFlag(s, &o.url)
 		s.Add(chatName(&o.chat), "chat", "The chat to watch.")
-		s.Add(runName(&o.run), "run", "The run to watch. Without it, the chat's current one.")
+		s.Add(runName(&o.run), "run", "The run to watch. Without it, and once a newer one has taken its place, the chat's current one.")
 		s.Add(config.Number(&o.after, 0, subjects.MaxSeq), "after",
 			"With --run: the seq of the last event you have; what follows it is shown. Without it, everything so far comes first.")
 		s.Add(config.Switch(&o.text), "text", "Print text, and other events as one line each. This is how it is unless another form is asked for.")

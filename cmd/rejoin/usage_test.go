@@ -105,6 +105,9 @@ func TestWrongCallsSayWhatIsAllowedAndExit2(t *testing.T) {
 		{"tail --chat c --raw --folded", []string{"exclude each other"}},
 		{"tail --chat " + strings.Repeat("c", 257), []string{"1 to 256 bytes"}},
 		{"dev --lease 1500ms", []string{`--lease is "1500ms"`, "in whole seconds, such as 15s"}},
+		{"dev --url http://agent", []string{"REJOIN_URL", "--agent agui"}},
+		{"dev --agent none -- agent", []string{"only for --agent acp"}},
+		{"worker --nats nats://h --agent none", []string{"one of demo, agui, acp"}},
 		{"version --short", []string{`no flag "--short"`, "takes none"}},
 	} {
 		got := called(t.Context(), nil, strings.Fields(c.args)...)

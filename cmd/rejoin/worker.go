@@ -35,7 +35,7 @@ SIGTERM: it claims no more, lets turns end by themselves for the time of --grace
 		var log logFlags
 		var w workerFlags
 		brokerFlags(s, &cfg)
-		w.add(s, "")
+		w.add(s, "", false)
 		cfg.Grace = 30 * time.Second
 		s.Add(config.Duration(&cfg.Grace, 0, time.Hour), "grace",
 			"How long turns may go on after the first SIGTERM or SIGINT; a second one hurries.")
@@ -75,12 +75,20 @@ type workerFlags struct {
 	saveTimeout                 time.Duration
 }
 
-// add declares the flags. agent is the default.
-func (w *workerFlags) add(s *config.Set, agent string) {
+// agentNone leaves the turns to workers in other processes.
+const agentNone = "none"
+
+// add declares the flags. agent is the default; elsewhere says that agentNone is allowed.
+func (w *workerFlags) add(s *config.Set, agent string, elsewhere bool) {
+	kinds := []string{app.AgentDemo, app.AgentAGUI, app.AgentACP}
+	about := "What answers: demo, which needs no model; agui, an AG-UI agent at --url; acp, an agent of the Agent\nClient Protocol, started as the command behind \"--\"."
+	if elsewhere {
+		kinds = append(kinds, agentNone)
+		about += "\nnone leaves turns to workers in other processes, which come in at --nats-addr."
+	}
 	w.agent, w.concurrency, w.save, w.saveTimeout = agent, worker.DefaultConcurrency, "history", producer.DefaultSaveTimeout
 	w.idle, w.processes = 5*time.Minute, 32
-	s.Add(config.OneOf(&w.agent, app.AgentDemo, app.AgentAGUI, app.AgentACP), "agent",
-		"What answers: demo, which needs no model; agui, an AG-UI agent at --url; acp, an agent of the Agent\nClient Protocol, started as the command behind \"--\".")
+	s.Add(config.OneOf(&w.agent, kinds...), "agent", about)
 	s.Add(config.Text(&w.url, "URL", "an http or https URL", isHTTP), "url", "agui: where the agent takes a POST.")
 	s.Add(config.List(&w.headers, "HEADER", "\"Name: value\"", isHeader), "agent-header",
 		"agui: sent with every request to the agent. May be given more than once; in the environment one a line.")
@@ -103,7 +111,7 @@ func (w *workerFlags) add(s *config.Set, agent string) {
 	s.Rest(&w.command, "COMMAND", "acp: the agent's program and its arguments")
 }
 
-// config is what the flags say. The error is that they do not fit together.
+// config is what the flags say, nil for agentNone. The error is that they do not fit together.
 func (w *workerFlags) config(s *config.Set) (*app.WorkerConfig, error) {
 	switch {
 	case w.agent == "":
@@ -115,9 +123,11 @@ func (w *workerFlags) config(s *config.Set) (*app.WorkerConfig, error) {
 	case w.agent != app.AgentACP && len(w.command) > 0:
 		return nil, s.Wrong("there is an argument %.60q; a command is only for --agent acp", w.command[0])
 	case w.agent != app.AgentAGUI && w.url != "":
-		return nil, s.Wrong("--url is only for --agent agui")
+		return nil, s.Wrong("--url (REJOIN_URL) is only for --agent agui, and says where the agent is; --agent is %q", w.agent)
 	case w.saveSecret != "" && w.saveURL == "":
-		return nil, s.Wrong("--save-secret is only for --save-url")
+		return nil, s.Wrong("--save-secret (REJOIN_SAVE_SECRET) is only for --save-url")
+	case w.agent == agentNone:
+		return nil, nil
 	}
 	header := http.Header{}
 	for _, line := range w.headers {
