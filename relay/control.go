@@ -37,7 +37,7 @@ func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
 	id, err := s.cfg.Turns.Stop(ctx, turns.StopRequest{ChatID: chat, RunID: subjects.RunID(in.RunID),
 		ClientToken: in.ClientToken, Reason: in.Reason})
 	if err != nil {
-		return s.turnFailure(err)
+		return s.turnFailure(err, errNoRun)
 	}
 	return writeStatus(w, http.StatusAccepted, map[string]any{"status": "stopping", "run_id": id})
 }
@@ -69,7 +69,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 	answered, err := s.cfg.Turns.Answer(ctx, turns.AnswerRequest{ChatID: chat, RunID: subjects.RunID(in.RunID),
 		RequestID: in.RequestID, Outcome: in.Outcome, Resume: s.resumeInput, Header: forwarded(r.Header, s.cfg.ForwardHeaders)})
 	if err != nil {
-		return s.turnFailure(err)
+		return s.turnFailure(err, errNoQuestion)
 	}
 	said := map[string]any{"status": "accepted"}
 	if answered.Next != "" {

@@ -15,7 +15,6 @@ import (
 var (
 	errNotFound = problem.New(problem.NotFound, "there is no such run")
 	errNoRoute  = problem.New(problem.NotFound, "there is nothing at this path")
-	errMethod   = problem.New(problem.MethodNotAllowed, "this path does not take this method; those in Allow it does")
 	errNoFlush  = problem.New(problem.Internal, "the relay cannot stream: something in front of its server hands out response writers that neither flush nor unwrap")
 	errPanic    = problem.New(problem.Internal, "a fault of the server; it has been logged")
 )

@@ -99,7 +99,7 @@ func (s *Server) wrongMethod(routes chi.Routes) handler {
 			return errNoRoute
 		}
 		w.Header().Set("Allow", strings.Join(allow, ", "))
-		return errMethod
+		return problem.New(problem.MethodNotAllowed, "this path takes no %.20q; allowed are %s", r.Method, strings.Join(allow, ", "))
 	}
 }
 

@@ -43,7 +43,7 @@ func (s *Server) bring(m *message, do sender) (turns.Sent, error) {
 	defer cancel()
 	sent, err := do(ctx, m.SendRequest)
 	if err != nil {
-		return sent, s.turnFailure(err)
+		return sent, s.turnFailure(err, errNoRun)
 	}
 	s.metrics.turns.WithLabelValues(howSent(sent)).Inc()
 	return sent, nil

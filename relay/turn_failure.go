@@ -13,13 +13,18 @@ import (
 	"github.com/rejoin/rejoin/internal/turns"
 )
 
-var errNothing = problem.New(problem.NotFound, "the chat has nothing of that name, or it is closed")
+// What a chat does not have.
+var (
+	errNoRun      = problem.New(problem.NotFound, "the chat has no run of that run_id, or of that client_token")
+	errNoQuestion = problem.New(problem.NotFound, "the chat has no such run, or the run no open question of that request_id; GET /runs/{run_id} names those that are open")
+)
 
 // errBusy is the answer while messages, or saved turns, take all the room they may.
 var errBusy = errors.New("too much at once")
 
-// turnFailure maps an error of the queue to what a client may learn of it.
-func (s *Server) turnFailure(err error) error {
+// turnFailure maps an error of the queue to what a client may learn of it. missing is
+// what is said when there is no such thing.
+func (s *Server) turnFailure(err error, missing *problem.Error) error {
 	var active *runs.AlreadyStreamingError
 	var stale *turns.StaleError
 	var answered *turns.AnsweredError
@@ -37,7 +42,7 @@ func (s *Server) turnFailure(err error) error {
 	case errors.Is(err, turns.ErrQueueFull):
 		return problem.New(problem.TooManyRequests, "%s", err.Error()).After(time.Second + rand.N(4*time.Second))
 	case errors.Is(err, turns.ErrNotFound):
-		return errNothing
+		return missing
 	case s.base.Err() != nil:
 		return errDraining
 	}
