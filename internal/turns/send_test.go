@@ -48,6 +48,7 @@ func TestSendOptionsAreChecked(t *testing.T) {
 		"input no UTF-8":   {func(r *turns.SendRequest) { r.Input = []byte("{\"text\":\"\xff\"}") }, "no JSON object"},
 		"input of nothing": {func(r *turns.SendRequest) { r.Input = []byte(`{}`) }, "neither text nor messages"},
 		"text no string":   {func(r *turns.SendRequest) { r.Input = []byte(`{"text":1}`) }, "no string"},
+		"messages no list": {func(r *turns.SendRequest) { r.Input = []byte(`{"messages":"a"}`) }, "no array"},
 		"input too large":  {func(r *turns.SendRequest) { r.Input = fmt.Appendf(nil, `{"text":%q}`, strings.Repeat("x", 1000)) }, "allowed are 1000"},
 		"too many headers": {func(r *turns.SendRequest) { r.Header = headers }, "forwarded headers"},
 	} {

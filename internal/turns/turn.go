@@ -152,6 +152,9 @@ func checkInput(input json.RawMessage, limit int) error {
 	if in.Text == nil && in.Messages == nil && in.Resume == nil {
 		return fmt.Errorf(`%w: input has neither text nor messages; it is a RunAgentInput or {"text":"…"}`, ErrOptions)
 	}
+	if m := in.Messages; m != nil && m[0] != '[' && string(m) != "null" {
+		return fmt.Errorf("%w: input.messages is no array", ErrOptions)
+	}
 	if in.Messages == nil && in.Resume == nil && (len(in.Text) == 0 || in.Text[0] != '"') {
 		return fmt.Errorf("%w: input.text is no string", ErrOptions)
 	}
