@@ -74,7 +74,7 @@ func verdict(resp *http.Response, cancel func()) error {
 		return fmt.Errorf("%w (HTTP %d)", ErrStale, code)
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests, code >= 500:
 		return &againError{
-			err:   fmt.Errorf("HTTP %d %s: %s", code, http.StatusText(code), excerpt(resp.Body, cancel)),
+			err:   errors.New(answerText(code, excerpt(resp.Body, cancel))),
 			after: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
 		}
 	default:

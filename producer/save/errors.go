@@ -30,9 +30,14 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	s := fmt.Sprintf("%v: HTTP %d %s", ErrRefused, e.Status, http.StatusText(e.Status))
-	if e.Excerpt != "" {
-		s += ": " + e.Excerpt
+	return ErrRefused.Error() + ": " + answerText(e.Status, e.Excerpt)
+}
+
+// answerText is an answer in a few words.
+func answerText(status int, excerpt string) string {
+	s := fmt.Sprintf("HTTP %d %s", status, http.StatusText(status))
+	if excerpt != "" {
+		s += ": " + excerpt
 	}
 	return s
 }

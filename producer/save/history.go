@@ -7,7 +7,7 @@ import (
 	"github.com/rejoin/rejoin/internal/history"
 )
 
-// NewHistory returns the built-in saver: turns go to the stream HISTORY and are read
+// NewHistory returns the built-in saver, which worker.Connect uses by itself: turns go to the stream HISTORY and are read
 // back with GET /chat/{chat_id}/history. Its errors are those of history.Append. It is
 // never stale: a turn that is saved late is kept too, and stands where it was started.
 func NewHistory(h *history.History) Saver {
