@@ -54,7 +54,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	for _, dir := range []*string{&c.Root, &c.Dir} {
 		if err := folder(dir); err != nil {
-			return c, err
+			return c, fmt.Errorf("folder of the agent: %w", err)
 		}
 	}
 	if c.Dir == "" {

@@ -11,11 +11,15 @@ import "encoding/json"
 // of the same messageId, whose status is not pending any more. So every replay tells
 // whether it is open.
 type Question struct {
-	Name  string         // what kind, such as acp.permission; at most 64 bytes
-	Value map[string]any // what people need to know to decide; the names above are set by the fabric
+	Name string // what kind, such as acp.permission; at most 64 bytes
+
+	// Value is what people need to know to decide. requestId, messageId and status in it
+	// are set by the fabric, and options, unless it has its own, to Options.
+	Value map[string]any
 
 	// Options are the ids that an answer {"outcome":"selected","optionId":…} may
-	// choose from. With none, any object is an answer; see StatusOf.
+	// choose from. With none, a Value with a requestedSchema takes a form's answer
+	// (see Accepted, Declined and Cancelled), and any other any object; see StatusOf.
 	Options []string
 
 	// Asked, if set, is called once by Ask as soon as the question has its place among

@@ -17,7 +17,7 @@ import (
 // ErrConfig is wrapped by New's error for a configuration that cannot work.
 var ErrConfig = errors.New("worker configuration")
 
-// Config says how a Worker works.
+// Config says how a Worker that New makes works; Options are for Connect.
 type Config struct {
 	Producer *producer.Producer // required; writes the runs
 	Turns    *turns.Queue       // required

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"log/slog"
 	"os"
 	"os/signal"
 
@@ -15,7 +16,8 @@ import (
 
 // An agent of one's own: it greets whoever writes to any chat. What is sent to a relay's
 // /chat/send is answered by this program, saved in the built-in history, and can be
-// watched at any relay, stopped and resumed.
+// watched at any relay, stopped and resumed. All workers of a fabric share its turns, so
+// no other agent should answer there: rejoin dev --agent none --nats-addr 127.0.0.1:4222.
 func Example() {
 	greet := agent.Func(func(ctx context.Context, t agent.Turn) error {
 		event := fmt.Appendf(nil, `{"type":"TEXT_MESSAGE_CHUNK","messageId":%q,"role":"assistant","delta":%q}`,
@@ -30,7 +32,7 @@ func Example() {
 	defer nc.Close()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	w, err := worker.Connect(ctx, nc, greet, worker.Options{})
+	w, err := worker.Connect(ctx, nc, greet, worker.Options{Logger: slog.Default()})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -32,7 +32,8 @@ type Worker struct {
 	letGo  func() error // of what Connect has opened; nil for a Worker that New made
 }
 
-// New makes a worker that does nothing until Run. The error wraps ErrConfig.
+// New makes a worker that does nothing until Run, out of parts that only this module
+// has; other modules call Connect. The error wraps ErrConfig.
 func New(cfg Config) (*Worker, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
