@@ -32,30 +32,30 @@ func (s *Server) resumeInput(ctx context.Context, asked *turns.Turn, resume []tu
 			return nil, err
 		}
 		earlier = history.Before(earlier, &history.Turn{RunID: asked.RunID, Kind: asked.Kind, Generation: e.Generation, Input: asked.Input})
-		input, err := resumed(asked, earlier, data.Events, resume)
+		input, err := s.resumed(asked, earlier, data.Events, resume)
 		if err != nil || len(input) <= s.cfg.Turns.MaxInput() {
 			return input, err
 		}
 		s.log.Warn("a chat is too long to be sent along with an answer; only the turn that asked is", "run", asked.RunID)
 	}
-	return resumed(asked, nil, data.Events, resume)
+	return s.resumed(asked, nil, data.Events, resume)
 }
 
 // resumed is the input from what is known of the chat: the turns before, and the run
 // that asked with its events.
-func resumed(asked *turns.Turn, earlier []history.Turn, events []byte, resume []turns.Resume) (json.RawMessage, error) {
+func (s *Server) resumed(asked *turns.Turn, earlier []history.Turn, events []byte, resume []turns.Resume) (json.RawMessage, error) {
 	var messages agui.Messages
 	var state agui.State
 	add := func(id subjects.RunID, input json.RawMessage, lines []byte) error {
 		return errors.Join(messages.AddTurn(string(id), input, lines), state.AddTurn(input, lines))
 	}
 	for _, t := range earlier {
-		var events []json.RawMessage
-		if err := json.Unmarshal(t.Events, &events); err != nil {
-			return nil, err
+		lines, err := agui.ArrayLines(t.Events)
+		if err == nil {
+			err = add(t.RunID, t.Input, lines)
 		}
-		if err := add(t.RunID, t.Input, ndjson(events)); err != nil {
-			return nil, err
+		if err != nil {
+			s.log.Warn("a saved turn cannot be told to the agent as a whole", "run", t.RunID, "error", err)
 		}
 	}
 	if err := add(asked.RunID, asked.Input, events); err != nil {
@@ -74,15 +74,6 @@ func resumed(asked *turns.Turn, earlier []history.Turn, events []byte, resume []
 		input[name] = raw
 	}
 	return marshal(input)
-}
-
-func ndjson(events []json.RawMessage) []byte {
-	var b bytes.Buffer
-	for _, e := range events {
-		b.Write(agui.OneLine(e))
-		b.WriteByte('\n')
-	}
-	return b.Bytes()
 }
 
 // marshal is json.Marshal without escapes that only HTML needs.

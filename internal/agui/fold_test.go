@@ -209,3 +209,17 @@ func TestLines(t *testing.T) {
 	require.Equal(t, `{"a":  "\n"}`, string(agui.OneLine([]byte("{\r\n\"a\":\n  \"\\n\"\n}\r"))))
 	require.True(t, json.Valid(agui.AppendArray(nil, []byte("{}\n{}"))))
 }
+
+func TestArrayLinesUndoesAppendArray(t *testing.T) {
+	t.Parallel()
+	for _, lines := range []string{"", "{\"a\":1}\n", "{\"a\":\"\\n\"}\n[1]\n"} {
+		got, err := agui.ArrayLines(agui.AppendArray(nil, []byte(lines)))
+		require.NoError(t, err)
+		require.Equal(t, lines, string(got))
+	}
+	got, err := agui.ArrayLines([]byte("[{\n\"a\":1},\r\n 2 ]"))
+	require.NoError(t, err)
+	require.Equal(t, "{ \"a\":1}\n2\n", string(got))
+	_, err = agui.ArrayLines([]byte("{}"))
+	require.Error(t, err)
+}

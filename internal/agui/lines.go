@@ -2,6 +2,7 @@ package agui
 
 import (
 	"bytes"
+	"encoding/json"
 	"iter"
 	"slices"
 )
@@ -63,6 +64,18 @@ func AppendArray(dst []byte, parts ...[]byte) []byte {
 		}
 	}
 	return append(dst, ']')
+}
+
+// ArrayLines is the inverse of AppendArray: the elements of a JSON array, one a line.
+func ArrayLines(array json.RawMessage) (ndjson []byte, err error) {
+	var all []json.RawMessage
+	if err := json.Unmarshal(array, &all); err != nil {
+		return nil, err
+	}
+	for _, e := range all {
+		ndjson = append(append(ndjson, OneLine(e)...), '\n')
+	}
+	return ndjson, nil
 }
 
 // Flatten turns the line breaks in raw JSON into spaces, in place. They can stand only

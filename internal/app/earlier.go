@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 
@@ -39,7 +38,7 @@ func earlier(store *runs.Store, saved *history.History, log *slog.Logger) func(c
 		var messages events.Messages
 		var state events.State
 		for _, t := range history.Before(all, next) {
-			lines, err := lines(t.Events)
+			lines, err := events.ArrayLines(t.Events)
 			if err == nil {
 				err = errors.Join(messages.AddTurn(string(t.RunID), t.Input, lines), state.AddTurn(t.Input, lines))
 			}
@@ -49,14 +48,4 @@ func earlier(store *runs.Store, saved *history.History, log *slog.Logger) func(c
 		}
 		return agui.Earlier{Messages: messages.List(), State: state.JSON()}, nil
 	}
-}
-
-// lines puts the events of an array one a line.
-func lines(array json.RawMessage) (ndjson []byte, err error) {
-	var all []json.RawMessage
-	err = json.Unmarshal(array, &all)
-	for _, e := range all {
-		ndjson = append(append(ndjson, events.OneLine(e)...), '\n')
-	}
-	return ndjson, err
 }

@@ -57,7 +57,7 @@ func (h *History) Append(ctx context.Context, t Turn) error {
 // error. Tenant and chat id are filled in.
 //
 // Errors: ErrLimit, ErrNoStream, subjects.ErrTooLong for a tenant or chat id, or what
-// kept the broker from answering; Read makes one attempt.
+// kept the broker from answering, also when it was asked again.
 func (h *History) Read(ctx context.Context, tenant, chat string, limit int) ([]Turn, error) {
 	switch {
 	case limit < 0 || limit > MaxLimit:

@@ -18,6 +18,9 @@ import (
 // what is stored is settled.
 const attemptTimeout = 3 * time.Second
 
+// questions is how often something that may be asked again is asked.
+const questions = 3
+
 // Error codes of the JetStream API that decisions hang on.
 const (
 	codeNoMessage      = 10037
@@ -82,12 +85,12 @@ func (h *History) get(ctx context.Context, subject string, which map[string]any)
 	if err != nil {
 		return stored{}, err
 	}
-	request := func() (*nats.Msg, error) {
-		return h.ask(ctx, &nats.Msg{Subject: h.api + "STREAM.MSG.GET." + subjects.HistoryStream, Data: body})
-	}
-	reply, err := request()
-	if errors.Is(err, errReconnected) {
-		reply, err = request()
+	var reply *nats.Msg
+	for range questions {
+		reply, err = h.ask(ctx, &nats.Msg{Subject: h.api + "STREAM.MSG.GET." + subjects.HistoryStream, Data: body})
+		if lost := errors.Is(err, errReconnected) || errors.Is(err, context.DeadlineExceeded); !lost || ctx.Err() != nil {
+			break
+		}
 	}
 	if err != nil {
 		return stored{}, fmt.Errorf("asking the leader of %s: %w", subjects.HistoryStream, err)
