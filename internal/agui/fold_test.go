@@ -219,7 +219,7 @@ func TestArrayLinesUndoesAppendArray(t *testing.T) {
 	}
 	got, err := agui.ArrayLines([]byte("[{\n\"a\":1},\r\n 2 ]"))
 	require.NoError(t, err)
-	require.Equal(t, "{ \"a\":1}\n2\n", string(got))
+	require.Equal(t, "{\"a\":1}\n2\n", string(got))
 	_, err = agui.ArrayLines([]byte("{}"))
 	require.Error(t, err)
 }
