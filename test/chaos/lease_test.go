@@ -108,4 +108,3 @@ func (w *world) entry(id subjects.RunID) *runs.Entry {
 	require.NoError(w, err)
 	return e
 }
-
