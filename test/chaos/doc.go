@@ -5,9 +5,11 @@
 //	model_test.go   what clients do at random, and what is done to them
 //	agent_test.go   an agent that behaves as the message says
 //	judge_test.go   what has to hold once everything is at rest
+//	log_test.go     what has to hold of every log
 //	points_test.go  trouble at one step of a turn's way
 //	lease_test.go   a worker that is taken for dead
 //	cluster_test.go three servers whose leaders step down
+//	steer_test.go   messages for a run that answers
 //	flood_test.go   too much of something
 //	hostile_test.go ids that are chosen to do harm
 package chaos

@@ -1,7 +1,6 @@
 package chaos_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -100,59 +99,6 @@ func (w *world) entries() (all []*runs.Entry) {
 		}
 	}
 	return all
-}
-
-// log reads a run's events as they are stored, and looks whether they are dense, whether
-// there is one end and nothing behind it, and whether anything follows a terminal event.
-func (m *model) log(e *runs.Entry) (events []string) {
-	m.Helper()
-	ends, terminal := 0, ""
-	var parts []byte
-	for from := e.FirstStreamSeq; ; {
-		page, err := m.own.Store.Page(m.within(), e.RunID, from)
-		require.NoError(m, err)
-		if len(page) == 0 {
-			break
-		}
-		for _, r := range page {
-			from = r.StreamSeq + 1
-			assert.Zero(m, ends, "run %s: %s behind the end", e.RunID, r.Kind)
-			body := r.Body
-			switch r.Kind {
-			case subjects.KindEnd:
-				ends++
-				assert.Equal(m, *e.End, *r.End(), "run %s: entry and log", e.RunID)
-				assert.EqualValues(m, len(events), r.Last, "run %s: seq of the end", e.RunID)
-				continue
-			case subjects.KindPart:
-				if r.Part == 1 {
-					parts = nil
-				}
-				if parts = append(parts, r.Body...); r.Part < r.Parts {
-					continue
-				}
-				body = parts
-			case subjects.KindEvents:
-			default:
-				continue
-			}
-			for line := range bytes.SplitSeq(body, []byte{'\n'}) {
-				var ev struct{ Type string }
-				require.NoError(m, json.Unmarshal(line, &ev))
-				assert.Empty(m, terminal, "run %s: %.200s behind a terminal event", e.RunID, line)
-				if ev.Type == "RUN_FINISHED" || ev.Type == "RUN_ERROR" {
-					terminal = string(line)
-				}
-				events = append(events, string(line))
-			}
-			assert.EqualValues(m, len(events), r.Last, "run %s: dense seqs", e.RunID)
-		}
-	}
-	assert.Equal(m, 1, ends, "run %s: ends", e.RunID)
-	if e.End.Reason == subjects.ReasonDone {
-		assert.Contains(m, terminal, "RUN_FINISHED", "run %s", e.RunID)
-	}
-	return events
 }
 
 // judgeBeginnings wants no run to be begun twice, and those that one client has queued in a
