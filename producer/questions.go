@@ -65,11 +65,13 @@ func (r *Run) noteAsked(last uint64) error {
 	}
 	r.mu.Unlock()
 	if len(open) > 0 {
+		var refused []string
 		err := r.insist("a question is not noted yet; the run waits", func(ctx context.Context) error {
 			return r.changeQuestions(ctx, func(e *runs.Entry) {
+				refused = nil
 				for _, q := range open {
 					if !e.Ask(q) {
-						r.p.log.Warn("too many open questions; this one cannot be answered", "run", r.id, "request", q.RequestID)
+						refused = append(refused, q.RequestID)
 					}
 				}
 			})
@@ -77,6 +79,10 @@ func (r *Run) noteAsked(last uint64) error {
 		if err != nil {
 			return err
 		}
+		if len(refused) > 0 {
+			r.p.log.Warn("too many open questions; these cannot be answered and are closed", "run", r.id, "requests", refused)
+		}
+		closed = append(closed, refused...)
 	}
 	for _, id := range closed {
 		err := r.insist("a question is not closed yet; the run waits", func(ctx context.Context) error {

@@ -68,7 +68,7 @@ type Turn interface {
 	// open at once.
 	//
 	// The error is not nil exactly when there will be no answer: it is
-	// context.Cause(ctx), or matches ErrOver. The question is closed then.
+	// context.Cause(ctx), or matches ErrOver, or ErrTooMany. The question is closed then.
 	Ask(ctx context.Context, q Question) (Answer, error)
 
 	// Steering gives the messages that were sent to the running turn, in order: each

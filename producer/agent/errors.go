@@ -11,6 +11,8 @@ var (
 	ErrSuperseded = errors.New("the turn's run was ended by somebody else")
 	// ErrDraining: the worker shuts down and its time is over.
 	ErrDraining = errors.New("the worker is shutting down")
+	// ErrTooMany: more questions are open than people can be asked at once.
+	ErrTooMany = errors.New("too many questions are open")
 	// ErrOver: the turn takes no events any more.
 	ErrOver = errors.New("the turn is over")
 )

@@ -18,6 +18,7 @@ import (
 type question struct {
 	agui.Question
 	answer chan producer.Control // one place; what decided
+	closes bool                  // this worker closes it; guarded by job.mu
 	over   chan error            // one place; why there is none
 }
 
@@ -148,6 +149,9 @@ func (j *job) withdraw(ctx context.Context, open *question) (agent.Answer, error
 
 // close makes sure that a question gets no answer any more, unless it has one.
 func (j *job) close(open *question, reason string) (producer.Control, error) {
+	j.mu.Lock()
+	open.closes = true
+	j.mu.Unlock()
 	ctx, cancel := context.WithTimeout(j.w.hard, closeTimeout)
 	defer cancel()
 	return j.run.CloseQuestion(ctx, open.RequestID, reason)
@@ -170,6 +174,14 @@ func (j *job) cancelQuestions(cause error) {
 		_ = j.resolve(open, agui.StatusCancelled, nil, c.Reason)
 		open.tell(cause)
 	}
+}
+
+// refused tells that a question was closed by the run itself: nobody could answer it.
+func (j *job) refused(open *question, reason string) {
+	if err := j.resolve(open, agui.StatusExpired, nil, reason); err != nil {
+		j.log.Debug("that a question is closed is not told in the run", "request", open.RequestID, "error", err)
+	}
+	open.tell(agent.ErrTooMany)
 }
 
 // dropQuestions tells those who wait that there is nothing to wait for.

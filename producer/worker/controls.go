@@ -20,9 +20,14 @@ func (j *job) listen(ctx context.Context) {
 		case producer.ControlAnswer:
 			j.mu.Lock()
 			open := j.questions[c.ID]
+			ours := open != nil && open.closes // whoever closes a question tells it
 			j.mu.Unlock()
-			if open != nil && !c.Closed { // whoever closes a question tells it
+			switch {
+			case open == nil:
+			case !c.Closed:
 				j.give(open, c)
+			case !ours:
+				j.refused(open, c.Reason)
 			}
 		case producer.ControlInput:
 			j.input(c)
@@ -67,9 +72,18 @@ func (j *job) takeEarly(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	early, err := j.run.Inputs(ctx)
+	if err == nil && j.steering == nil {
+		// The agent takes none while it answers: from now on a message is a turn of its own.
+		known := 0
+		if len(early) > 0 {
+			known = early[len(early)-1].Input()
+		}
+		var missed []producer.Control
+		missed, err = j.run.CloseInputs(ctx, known)
+		early = append(early, missed...)
+	}
 	if err != nil {
-		j.log.Warn("messages from before the turn began are given to it later", "error", err)
-		return
+		j.log.Warn("messages from before the turn began may have to follow it", "error", err)
 	}
 	for _, c := range early {
 		merged, err := withMessage(j.req.Input, c.Body, string(j.req.RunID), c.Input())
