@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/rejoin/rejoin/internal/history"
@@ -66,6 +69,9 @@ func newAgent(cfg Config, a AgentConfig, store *runs.Store, saved *history.Histo
 			return nil
 		}}, nil
 	case AgentACP:
+		if err := startable(a.Command); err != nil {
+			return nil, err
+		}
 		made, err := acp.New(acp.Config{Command: a.Command, Dir: a.Dir, Root: a.Root, AuthMethod: a.AuthMethod,
 			IdleLimit: a.Idle, MaxProcesses: a.MaxProcesses, Version: cfg.Version, Logger: log})
 		if err != nil {
@@ -74,4 +80,15 @@ func newAgent(cfg Config, a AgentConfig, store *runs.Store, saved *history.Histo
 		return &agentParts{made, made.Close}, nil
 	}
 	return nil, fmt.Errorf("%w: the agent is %.40q; allowed are demo, agui and acp", ErrConfig, a.Kind)
+}
+
+// startable says at once, and not in somebody's turn, that a program is not there.
+func startable(command []string) error {
+	if len(command) == 0 || strings.ContainsRune(command[0], filepath.Separator) && !filepath.IsAbs(command[0]) {
+		return nil // where it is depends on the folder in which it is started
+	}
+	if _, err := exec.LookPath(command[0]); err != nil {
+		return fmt.Errorf("%w: the agent's program cannot be started: %w", ErrConfig, err)
+	}
+	return nil
 }

@@ -358,3 +358,15 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 	_, err = app.NewLogger(io.Discard, "info", "xml")
 	require.ErrorContains(t, err, "text, json")
 }
+
+func TestAProgramThatIsNotThereIsSaidAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"no-such-program-anywhere", "/no/such/program"} {
+		a, err := app.New(app.Config{Addr: "127.0.0.1:0", Worker: &app.WorkerConfig{Agent: app.AgentConfig{
+			Kind: app.AgentACP, Command: []string{command}}}})
+		require.NoError(t, err)
+		err = a.Run(t.Context())
+		require.ErrorIs(t, err, app.ErrConfig)
+		require.ErrorContains(t, err, command)
+	}
+}
