@@ -21,6 +21,7 @@
 //	reconnect.go telling waiters that the connection is back
 //	end.go       ending a run that is not one's own
 //	janitor.go   the sweep: abandoned and superseded runs get their end
+//	view.go      what a sweep sees at its beginning
 //	evict.go     the sweep: ended runs leave, and what belongs to no run is tidied
 //
 // # Ordering and consistency
