@@ -25,9 +25,12 @@ const (
 type StartRequest struct {
 	// Entry has Tenant, ChatID, Owner, Kind, State, Producer and what else its starter
 	// wants to be known of the run. StartRun fills in the rest.
-	Entry       Entry
-	OnActive    OnActive // required
-	ClientToken string   // makes a repeated start fail with the first one's run; "" for none
+	Entry    Entry
+	OnActive OnActive // required
+	// Replace is the one run that a start with Reject takes the chat from all the same, ""
+	// for none.
+	Replace     subjects.RunID
+	ClientToken string // makes a repeated start fail with the first one's run; "" for none
 	// Prepare stores what has to be there before anybody sees the run. It may be nil.
 	Prepare func(context.Context, subjects.RunID) error
 }
@@ -145,7 +148,7 @@ func (s *Store) admit(ctx context.Context, req *StartRequest, p *Pointer) (behin
 		}
 	}
 	switch {
-	case !active:
+	case !active, req.OnActive == Reject && p.RunID == req.Replace:
 		return false, nil
 	case req.OnActive == Reject:
 		return false, &AlreadyStreamingError{RunID: p.RunID}

@@ -40,7 +40,7 @@ func (q *Queue) Send(ctx context.Context, r SendRequest) (Sent, error) {
 	started, err := q.store.StartRun(ctx, runs.StartRequest{
 		Entry: runs.Entry{Tenant: r.Tenant, ChatID: r.ChatID, Owner: r.Owner, Kind: r.Kind,
 			TurnID: t.TurnID, State: runs.StateQueued},
-		OnActive: r.OnActive, ClientToken: r.ClientToken,
+		OnActive: r.OnActive, Replace: r.replace, ClientToken: r.ClientToken,
 		Prepare: func(ctx context.Context, id subjects.RunID) error {
 			t.RunID = id
 			body, err := t.encode()

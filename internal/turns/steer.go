@@ -21,41 +21,52 @@ func (q *Queue) Steer(ctx context.Context, r SendRequest) (Sent, error) {
 	if r.Kind == "" {
 		r.Kind = KindSteer
 	}
-	r.OnActive = runs.Supersede
-	if r.Kind == KindHeartbeat {
-		r.OnActive = runs.Reject
-	}
+	// A run that was not looked at is never replaced: it may have been given messages that
+	// nobody has answered yet.
+	r.OnActive = runs.Reject
 	if err := r.check(q.cfg.MaxInput); err != nil {
 		return Sent{}, err
 	}
-	p, err := q.store.Pointer(ctx, r.Tenant, r.ChatID)
-	if err != nil {
-		return Sent{}, err
+	for {
+		p, err := q.store.Pointer(ctx, r.Tenant, r.ChatID)
+		if err != nil {
+			return Sent{}, err
+		}
+		if id, ok := p.Started(r.ClientToken); ok {
+			return q.repeated(ctx, &r, id)
+		}
+		sent, err := q.steerTo(ctx, p.RunID, &r)
+		if !errors.Is(err, errTakesNoMore) {
+			return sent, err
+		}
+		if r.replace = p.RunID; r.Kind == KindHeartbeat {
+			r.replace = ""
+		}
+		sent, err = q.Send(ctx, r)
+		var other *runs.AlreadyStreamingError
+		if !errors.As(err, &other) || r.Kind == KindHeartbeat || ctx.Err() != nil {
+			return sent, err
+		}
 	}
-	if id, ok := p.Started(r.ClientToken); ok {
-		return q.repeated(ctx, &r, id)
+}
+
+// steerTo gives a message to a run; errTakesNoMore where that takes none, or is none.
+func (q *Queue) steerTo(ctx context.Context, id subjects.RunID, r *SendRequest) (Sent, error) {
+	if id == "" {
+		return Sent{}, errTakesNoMore
 	}
-	if p.RunID == "" {
-		return q.Send(ctx, r)
-	}
-	e, err := q.store.Entry(ctx, p.RunID)
+	e, err := q.store.Entry(ctx, id)
 	switch {
-	case err != nil && !errors.Is(err, ErrNotFound):
-		return Sent{}, err
+	case errors.Is(err, ErrNotFound):
+		return Sent{}, errTakesNoMore
 	case err != nil:
-		return q.Send(ctx, r)
+		return Sent{}, err
+	case takesInput(e) && len(r.Input) <= q.store.MaxControlBody():
+		return q.give(ctx, e, r)
+	case r.ClientToken != "":
+		return q.given(ctx, e, r)
 	}
-	err = errTakesNoMore
-	var sent Sent
-	if takesInput(e) && len(r.Input) <= q.store.MaxControlBody() {
-		sent, err = q.give(ctx, e, &r)
-	} else if r.ClientToken != "" {
-		sent, err = q.given(ctx, e, &r)
-	}
-	if errors.Is(err, errTakesNoMore) {
-		return q.Send(ctx, r)
-	}
-	return sent, err
+	return Sent{}, errTakesNoMore
 }
 
 // given finds a message that the run was given before; errTakesNoMore where it was not.
@@ -91,10 +102,25 @@ func (q *Queue) place(ctx context.Context, id subjects.RunID, c runs.Control, ma
 	return winner, false, err
 }
 
-// give stores a message in the first place for one that is free.
+// give stores a message in the first place for one that is free. What a replica shows
+// is passed over at once, and what that does not show yet place by place.
 func (q *Queue) give(ctx context.Context, e *runs.Entry, r *SendRequest) (Sent, error) {
+	shown, err := q.store.Controls(ctx, e.RunID, 0)
+	if err != nil {
+		return Sent{}, err
+	}
 	sent := Sent{ChatID: r.ChatID, TurnID: e.TurnID, RunID: e.RunID, Steered: true}
-	for n, total := 1, 0; n <= maxInputs; n++ {
+	n, total := 1, 0
+	for _, c := range shown {
+		if c.Kind != runs.ControlInput {
+			continue
+		}
+		if over, err := taken(&c, r, &sent); over {
+			return sent, err
+		}
+		n, total = max(n, c.Input()+1), total+len(c.Body)
+	}
+	for ; n <= maxInputs; n++ {
 		c, won, err := q.place(ctx, e.RunID, runs.Control{Kind: runs.ControlInput, ID: strconv.Itoa(n),
 			Body: r.Input, Token: r.ClientToken}, total == 0 || total+len(r.Input) <= q.maxInputBytes())
 		switch {
@@ -105,13 +131,24 @@ func (q *Queue) give(ctx context.Context, e *runs.Entry, r *SendRequest) (Sent, 
 		case won:
 			q.log.Info("message given to a run", "run", e.RunID, "input", n)
 			return sent, nil
-		case c.Closed:
-			return Sent{}, errTakesNoMore
-		case r.ClientToken != "" && c.Token == r.ClientToken:
-			sent.Repeated = true
-			return sent, nil
+		}
+		if over, err := taken(&c, r, &sent); over {
+			return sent, err
 		}
 		total += len(c.Body)
 	}
 	return Sent{}, fmt.Errorf("%w: the run has been given %d messages", ErrQueueFull, maxInputs)
+}
+
+// taken looks at what has a place: over says that it decides, being this very message or
+// the last place there is.
+func taken(c *runs.Control, r *SendRequest, sent *Sent) (over bool, err error) {
+	switch {
+	case c.Closed:
+		return true, errTakesNoMore
+	case r.ClientToken != "" && c.Token == r.ClientToken:
+		sent.Repeated = true
+		return true, nil
+	}
+	return false, nil
 }

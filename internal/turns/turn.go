@@ -76,6 +76,8 @@ type SendRequest struct {
 	// OnActive is what to do about an active run. "" means what suits the kind: retry and edit
 	// supersede, any other is refused.
 	OnActive runs.OnActive
+
+	replace subjects.RunID // see runs.StartRequest
 }
 
 func (r *SendRequest) check(maxInput int) error {
