@@ -100,6 +100,7 @@ func TestSEND01_ARetryAfterALostAnswer(t *testing.T) {
 // though two workers have room for all.
 func TestQueuedTurnsAreAnsweredInOrder(t *testing.T) {
 	t.Parallel()
+	const turnsEach = 10
 	r := newRig(t, harness.Config{})
 	var mu sync.Mutex
 	var began []string
@@ -126,7 +127,7 @@ func TestQueuedTurnsAreAnsweredInOrder(t *testing.T) {
 	chats := []string{"a", "b", "c"}
 	last := map[string]subjects.RunID{}
 	want := map[string][]string{}
-	for i := range 15 {
+	for i := range turnsEach {
 		for _, chat := range chats {
 			last[chat] = r.send(chat, fmt.Sprint(i), "on_active", "queue")
 			want[chat] = append(want[chat], fmt.Sprint(chat, " ", i))
@@ -144,7 +145,7 @@ func TestQueuedTurnsAreAnsweredInOrder(t *testing.T) {
 		mu.Unlock()
 		require.Equal(t, want[chat], got)
 		turns := r.history(chat)
-		require.Len(t, turns, 15)
+		require.Len(t, turns, turnsEach)
 		for i, turn := range turns {
 			require.Equal(t, subjects.ReasonDone, turn.Reason)
 			require.JSONEq(t, fmt.Sprintf(`{"text":"%d"}`, i), string(turn.Input))

@@ -112,7 +112,7 @@ func (h *hearing) Run(ctx context.Context, t agent.Turn) error {
 // are sent at any moment each is heard, and once.
 func TestAMessageThatCrossesTheEndIsNotLost(t *testing.T) {
 	t.Parallel()
-	const messages = 120
+	const messages = 80
 	r := newRig(t, harness.Config{})
 	h := &hearing{heard: map[string]int{}}
 	r.Worker(h, worker.Config{})

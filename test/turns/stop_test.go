@@ -147,13 +147,15 @@ func TestSTOP02_AnAgentThatDoesNotLook(t *testing.T) {
 func TestSTOP02_CrossingTheEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, harness.Config{})
+	var took atomic.Int64 // by the last stop: a turn takes about as long, or they would never meet
+	took.Store(int64(time.Millisecond))
 	r.Worker(agent.Func(func(ctx context.Context, t agent.Turn) error {
 		_ = publish(t, begin)
 		for i := range uint64(5) {
 			select {
 			case <-ctx.Done():
 				return context.Cause(ctx)
-			case <-time.After(rand.N(3 * time.Millisecond)):
+			case <-time.After(time.Duration(rand.N(took.Load()))):
 			}
 			if err := count(t, i+1, i+1); err != nil {
 				return err
@@ -167,8 +169,10 @@ func TestSTOP02_CrossingTheEnd(t *testing.T) {
 		id := r.send(chat, "hi")
 		live := r.open(i%2, chat, "run_id", id)
 		live.until(func(s *harness.Seen) bool { return len(s.Events) > 0 })
-		time.Sleep(rand.N(12 * time.Millisecond))
+		time.Sleep(time.Duration(rand.N(3 * took.Load())))
+		from := time.Now()
 		a := r.stop(1, chat, id)
+		took.Store(int64(time.Since(from)))
 		next := r.send(chat, "hi", "on_active", "queue")
 		r.stop(0, chat, id)
 		live.toEnd()
@@ -222,7 +226,7 @@ func TestSTOP01_LeavingIsNotStopping(t *testing.T) {
 	}), worker.Config{})
 	proxy, front := r.Front(r.relays[0])
 	var wg sync.WaitGroup
-	for i := range 40 {
+	for i := range 24 {
 		wg.Go(func() {
 			chat := fmt.Sprint("c", i)
 			url := []string{front, r.relays[0].URL, r.relays[1].URL}[i%3]
@@ -242,7 +246,7 @@ func TestSTOP01_LeavingIsNotStopping(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	for i := range 40 {
+	for i := range 24 {
 		chat := fmt.Sprint("c", i)
 		// A retry tells which run it was, or that the message never arrived, and then it does.
 		a := r.post(i%2, "/chat/send", "chat_id", chat, "input", text("hi"), "client_token", "t")
