@@ -128,7 +128,8 @@ func (j *job) leave(result <-chan error) {
 	late := time.NewTimer(linger)
 	defer late.Stop()
 	select {
-	case <-result:
+	case err := <-result:
+		j.log.Debug("the agent has returned at last", "error", err)
 	case <-late.C:
 		j.log.Error("the agent has not returned long after it was told to stop; its place is given away")
 	}
