@@ -93,25 +93,34 @@ func (c *Claimer) Next(ctx context.Context) (*Claim, error) {
 func (c *Claimer) next(ctx context.Context) (*Claim, error) {
 	asking, cancel := context.WithTimeout(ctx, claimWait)
 	defer cancel()
+	back := c.queue.store.Reconnected()
 	batch, err := c.consumer.Fetch(1, jetstream.FetchContext(asking))
 	if err != nil {
 		return nil, err
 	}
-	for m := range batch.Messages() {
-		if ctx.Err() != nil {
-			_ = m.Nak()
-			continue
-		}
-		claim, err := c.queue.claim(ctx, m)
-		if err != nil {
-			_ = m.NakWithDelay(claimRetry)
-		}
-		return claim, err
+	var m jetstream.Msg
+	select {
+	case m = <-batch.Messages():
+	case <-back:
+		// The broker forgets who has asked once a turn comes while the connection is away.
+		cancel()
+		m = <-batch.Messages()
 	}
-	if err := batch.Error(); err != nil && asking.Err() == nil {
-		return nil, err
+	switch {
+	case m == nil:
+		if err := batch.Error(); err != nil && asking.Err() == nil {
+			return nil, err
+		}
+		return nil, nil
+	case ctx.Err() != nil:
+		_ = m.Nak()
+		return nil, nil
 	}
-	return nil, nil
+	claim, err := c.queue.claim(ctx, m)
+	if err != nil {
+		_ = m.NakWithDelay(claimRetry)
+	}
+	return claim, err
 }
 
 // claim reads what a message of the queue stands for. One whose run has begun, or

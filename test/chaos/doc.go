@@ -7,6 +7,7 @@
 //	judge_test.go   what has to hold once everything is at rest
 //	log_test.go     what has to hold of every log
 //	points_test.go  trouble at one step of a turn's way
+//	cut_test.go     a worker whose connection goes and comes
 //	lease_test.go   a worker that is taken for dead
 //	cluster_test.go three servers whose leaders step down
 //	steer_test.go   messages for a run that answers

@@ -30,7 +30,7 @@ const seedEnv = "REJOIN_CHAOS_SEED"
 const (
 	modelChats   = 6
 	modelClients = 6
-	modelOps     = 50 // of each client
+	modelOps     = 80 // of each client
 )
 
 // taken is a message that was accepted.
@@ -94,7 +94,7 @@ func TestModel(t *testing.T) {
 			for range modelOps {
 				c.step()
 				m.ops.Add(1)
-				time.Sleep(c.upTo(100 * time.Millisecond))
+				time.Sleep(c.upTo(200 * time.Millisecond))
 			}
 		})
 	}
@@ -117,7 +117,7 @@ func (m *model) trouble(over <-chan struct{}) {
 		select {
 		case <-over:
 			return
-		case <-time.After(time.Duration(200+r.IntN(800)) * time.Millisecond):
+		case <-time.After(time.Duration(r.IntN(400)) * time.Millisecond):
 		}
 		victim := r.IntN(len(victims))
 		p, away := victims[victim], time.Duration(r.IntN(400))*time.Millisecond

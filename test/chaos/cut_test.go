@@ -1,0 +1,45 @@
+package chaos_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/producer/agent"
+	"github.com/rejoin/rejoin/producer/worker"
+	"github.com/rejoin/rejoin/test/harness"
+)
+
+// An idle worker's connection is cut, or the broker restarts. A turn that is sent once it
+// is back does not wait until the worker happens to ask again.
+func TestAnIdleWorkerOutlivesCuts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, harness.Config{Broker: harness.Networked(t)})
+	wk := w.Worker(agent.Func(func(context.Context, agent.Turn) error { return nil }), worker.Config{})
+	w.ended(w.send("c", "hi", runs.Reject))
+	for round := range 5 {
+		switch round {
+		case 0:
+			require.NoError(t, w.Broker.Restart())
+		case 1:
+			back := wk.Store.Reconnected()
+			wk.Proxy.Cut()
+			<-back
+		default: // the turn comes while the worker is away
+			wk.Proxy.Refuse(true)
+			wk.Proxy.Cut()
+		}
+		harness.Eventually(t, "a relay takes it", func() bool {
+			return w.post(0, "/chat/send", fields{"chat_id": "d", "input": text("hi"), "client_token": string(rune('a' + round))}).Status == http.StatusAccepted
+		})
+		p, err := w.own.Store.Pointer(w.within(), "", "d")
+		require.NoError(t, err)
+		wk.Proxy.Refuse(false)
+		// Whoever asks anew only after some silence takes ten seconds.
+		require.Eventually(t, func() bool { return !w.entry(p.RunID).Active() }, 8*time.Second, 5*time.Millisecond)
+	}
+}
