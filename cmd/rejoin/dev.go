@@ -85,10 +85,14 @@ func devWelcome(w io.Writer, a *app.App, cfg app.Config) {
 	if cfg.Worker == nil {
 		fmt.Fprint(w, "no agent is in this process: turns wait for workers elsewhere\n")
 	}
-	fmt.Fprint(w, "\nSend a message to a chat, watch the answer, and grant what it asks (its request's id is in the events):\n\n")
+	fmt.Fprint(w, "\nSend a message to a chat, watch the answer, and answer what the agent asks (the request's id is in the events):\n\n")
 	fmt.Fprintf(w, "  curl %s/chat/send -d '{\"chat_id\":\"c\",\"input\":{\"text\":\"hi\"}}'\n", a.URL())
 	fmt.Fprintf(w, "  curl -N %s/chat/live -d '{\"chat_id\":\"c\",\"protocol\":1,\"wait_ms\":30000}'\n", a.URL())
-	fmt.Fprintf(w, "  curl %s/chat/answer -d '{\"chat_id\":\"c\",\"run_id\":\"…\",\"request_id\":\"…\",\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"allow\"}}'\n", a.URL())
+	option := "allow" // what the demo agent asks for; another has options of its own
+	if cfg.Worker == nil || cfg.Worker.Agent.Kind != app.AgentDemo {
+		option = "…"
+	}
+	fmt.Fprintf(w, "  curl %s/chat/answer -d '{\"chat_id\":\"c\",\"run_id\":\"…\",\"request_id\":\"…\",\"outcome\":{\"outcome\":\"selected\",\"optionId\":%q}}'\n", a.URL(), option)
 	if cfg.Demo {
 		fmt.Fprintf(w, "\nA run is being produced in the chat %q: rejoin tail --url %s --chat %s\n", demo.DefaultChat, a.URL(), demo.DefaultChat)
 	}
