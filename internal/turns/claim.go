@@ -35,6 +35,7 @@ const (
 	claimWait     = 30 * time.Second // one question
 	claimRetry    = 100 * time.Millisecond
 	claimMaxRetry = 5 * time.Second
+	claimSettle   = 250 * time.Millisecond // after a reconnect
 	doneTimeout   = 5 * time.Second
 )
 
@@ -102,9 +103,14 @@ func (c *Claimer) next(ctx context.Context) (*Claim, error) {
 	select {
 	case m = <-batch.Messages():
 	case <-back:
-		// The broker forgets who has asked once a turn comes while the connection is away.
-		cancel()
-		m = <-batch.Messages()
+		// The broker forgets who has asked when a turn comes while the connection is away.
+		// Where none has come, one may be on its way just now.
+		select {
+		case m = <-batch.Messages():
+		case <-time.After(claimSettle):
+			cancel()
+			m = <-batch.Messages()
+		}
 	}
 	switch {
 	case m == nil:
