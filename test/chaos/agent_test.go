@@ -28,7 +28,7 @@ func newBook() *book {
 }
 
 // manners are what an agent may be told to be like. A message is one of them and a number.
-var manners = []string{"quick", "quick", "slow", "slow", "asks", "asks", "twice", "deaf", "fails", "panics", "late", "many", "large"}
+var manners = []string{"quick", "quick", "quick", "slow", "slow", "slow", "asks", "asks", "asks", "twice", "twice", "deaf", "deaf", "fails", "panics", "late", "many", "large"}
 
 // acting is an agent that behaves as the turn's first message says.
 type acting struct {

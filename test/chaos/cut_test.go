@@ -11,6 +11,7 @@ import (
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/producer/agent"
 	"github.com/rejoin/rejoin/producer/worker"
+	"github.com/rejoin/rejoin/subjects"
 	"github.com/rejoin/rejoin/test/harness"
 )
 
@@ -33,13 +34,17 @@ func TestAnIdleWorkerOutlivesCuts(t *testing.T) {
 			wk.Proxy.Refuse(true)
 			wk.Proxy.Cut()
 		}
+		var id subjects.RunID
 		harness.Eventually(t, "a relay takes it", func() bool {
-			return w.post(0, "/chat/send", fields{"chat_id": "d", "input": text("hi"), "client_token": string(rune('a' + round))}).Status == http.StatusAccepted
+			a := w.post(0, "/chat/send", fields{"chat_id": "d", "input": text("hi"), "client_token": string(rune('a' + round))})
+			id = a.RunID
+			return a.Status == http.StatusAccepted
 		})
-		p, err := w.own.Store.Pointer(w.within(), "", "d")
-		require.NoError(t, err)
 		wk.Proxy.Refuse(false)
 		// Whoever asks anew only after some silence takes ten seconds.
-		require.Eventually(t, func() bool { return !w.entry(p.RunID).Active() }, 8*time.Second, 5*time.Millisecond)
+		require.Eventually(t, func() bool {
+			e, err := w.own.Store.Entry(context.Background(), id)
+			return err == nil && !e.Active()
+		}, 8*time.Second, 5*time.Millisecond)
 	}
 }

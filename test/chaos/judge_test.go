@@ -173,6 +173,9 @@ func (m *model) judgeQuestions(all map[subjects.RunID]*runs.Entry, logs map[subj
 	for id, events := range logs {
 		asked, closed := map[string]bool{}, map[string]string{}
 		for _, line := range events {
+			if !strings.Contains(line, "test.permission") {
+				continue
+			}
 			var e struct {
 				Type, Name string
 				Value      json.RawMessage

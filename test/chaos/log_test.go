@@ -47,7 +47,9 @@ func (w *world) log(e *runs.Entry) (events []string) {
 			}
 			for line := range bytes.SplitSeq(body, []byte{'\n'}) {
 				var ev struct{ Type string }
-				require.NoError(w, json.Unmarshal(line, &ev))
+				if !bytes.HasPrefix(line, []byte(`{"type":"TEXT_MESSAGE_CONTENT"`)) { // thousands
+					require.NoError(w, json.Unmarshal(line, &ev))
+				}
 				assert.Empty(w, terminal, "run %s: %.200s behind a terminal event", e.RunID, line)
 				if ev.Type == "RUN_FINISHED" || ev.Type == "RUN_ERROR" {
 					terminal = string(line)

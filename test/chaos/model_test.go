@@ -30,7 +30,7 @@ const seedEnv = "REJOIN_CHAOS_SEED"
 const (
 	modelChats   = 6
 	modelClients = 6
-	modelOps     = 80 // of each client
+	modelOps     = 40 // of each client
 )
 
 // taken is a message that was accepted.
