@@ -1,6 +1,10 @@
 package agent
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/rejoin/rejoin/internal/agui"
+)
 
 // Question is something only a person can decide. It appears in the run as
 //
@@ -51,20 +55,4 @@ const (
 )
 
 // StatusOf is the status that an outcome gives its question.
-func StatusOf(outcome json.RawMessage) Status {
-	var o struct{ Outcome, Action string }
-	if json.Unmarshal(outcome, &o) != nil {
-		return Answered
-	}
-	switch {
-	case o.Outcome == "selected":
-		return Selected
-	case o.Outcome == "cancelled", o.Action == "cancel":
-		return Cancelled
-	case o.Action == "accept":
-		return Accepted
-	case o.Action == "decline":
-		return Declined
-	}
-	return Answered
-}
+func StatusOf(outcome json.RawMessage) Status { return Status(agui.StatusOf(outcome)) }

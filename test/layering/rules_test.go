@@ -21,7 +21,7 @@ var rules = []rule{
 	{"internal/history", allow("internal/runs", "subjects")},
 
 	{"producer", allow("internal/runs", "internal/agui", "subjects")},
-	{"producer/agent", allow("subjects")},
+	{"producer/agent", allow("internal/agui", "subjects")},
 	{"producer/save", allow("internal/history", "internal/agui", "subjects")},
 	{"producer/worker", allow("producer", "producer/agent", "producer/save", "internal/history", "internal/runs", "internal/turns", "internal/agui", "subjects")},
 	{"producer/demo", allow("producer", "producer/agent", "internal/agui", "subjects")},
