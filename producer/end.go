@@ -160,12 +160,12 @@ func (r *Run) tryEnd(ctx context.Context, end subjects.End, whatever bool) (Ende
 // is not told, since nothing may follow one; the run's end tells it.
 func (r *Run) lastWords(ctx context.Context, end subjects.End, last runs.Stored) (runs.Stored, error) {
 	r.mu.Lock()
-	open, terminal := len(r.open) > 0, r.terminal
+	open, terminal := maps.Clone(r.open), r.terminal
 	r.mu.Unlock()
-	if !open || r.ending.said {
+	if len(open) == 0 || r.ending.said {
 		return last, nil
 	}
-	words, err := r.p.store.LastWords(ctx, r.id, end)
+	words, err := r.p.store.LastWords(ctx, r.id, end, func(id string) bool { return open[id] })
 	if err == nil && len(words) > 0 && !terminal {
 		rec := subjects.Record{Kind: subjects.KindEvents, Last: last.Last + uint64(len(words)), Count: len(words),
 			Writer: r.writer, Body: bytes.Join(words, []byte{'\n'})}

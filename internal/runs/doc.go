@@ -16,6 +16,7 @@
 //	control.go   stops, answers and messages: first one wins
 //	watch_control.go  a run's controls as they come
 //	question.go  what a run has asked, and closing it
+//	closed.go    what a run's log says of that
 //	memory.go    what an agent keeps of a chat between its turns
 //	lease.go     a producer process's claim to be alive
 //	reconnect.go telling waiters that the connection is back

@@ -100,7 +100,11 @@ func (s *Store) say(ctx context.Context, id subjects.RunID, end subjects.End, wo
 			return last, err
 		}
 	}
-	closing, err := s.lastWords(ctx, e, end)
+	closed, err := s.closedInLog(ctx, e, last)
+	if err != nil {
+		return last, err
+	}
+	closing, err := s.lastWords(ctx, e, end, func(id string) bool { return !closed[id] })
 	if err != nil {
 		return last, err
 	}

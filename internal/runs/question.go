@@ -106,13 +106,14 @@ func (c *Control) Decided(otherwise string) (status string, outcome json.RawMess
 }
 
 // LastWords closes what a run that ends has asked, for good, and gives the events that
-// tell so. An answer that was given and not yet told counts.
-func (s *Store) LastWords(ctx context.Context, id subjects.RunID, end subjects.End) ([][]byte, error) {
+// tell so. An answer that was given and not yet told counts. open says of a question
+// that the entry names whether it really is open: the entry may lag behind the log.
+func (s *Store) LastWords(ctx context.Context, id subjects.RunID, end subjects.End, open func(requestID string) bool) ([][]byte, error) {
 	e, err := s.Entry(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return s.lastWords(ctx, e, end)
+	return s.lastWords(ctx, e, end, open)
 }
 
 // wordsRoom is what is left in the record of last words for what somebody else says.
@@ -120,11 +121,11 @@ const wordsRoom = 1 << 10
 
 // lastWords gives no more words than one record takes: an answer that is too large for that
 // is left out, and in the end the question itself. The control has the answer.
-func (s *Store) lastWords(ctx context.Context, e *Entry, end subjects.End) ([][]byte, error) {
+func (s *Store) lastWords(ctx context.Context, e *Entry, end subjects.End, open func(string) bool) ([][]byte, error) {
 	var words [][]byte
 	room := int(s.nc.MaxPayload()) - subjects.HeaderRoom - wordsRoom
 	for _, q := range e.Questions {
-		if q.Interrupt {
+		if q.Interrupt || !open(q.RequestID) {
 			continue
 		}
 		c, err := s.CloseQuestion(ctx, e.RunID, q.RequestID, string(end.Reason))
