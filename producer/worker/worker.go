@@ -62,6 +62,9 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 	defer w.stopAll()
 	defer w.end(nil)
 	claimer, err := w.cfg.Turns.Workers(ctx)
+	if ctx.Err() != nil {
+		return nil // it was told to end before it began
+	}
 	if err != nil {
 		return err
 	}
