@@ -128,15 +128,6 @@ func (p *Proxy) open(d Direction, gate chan struct{}) {
 	}
 }
 
-// Tap shows whatever comes in a direction to see, before it goes on; nil ends that. see
-// is called by many connections at once. It may block, which keeps back what it was shown,
-// and may use the proxy.
-func (p *Proxy) Tap(d Direction, see func([]byte)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.taps[d] = see
-}
-
 // Close ends everything, what is held too, and waits.
 func (p *Proxy) Close() {
 	p.mu.Lock()
@@ -224,15 +215,6 @@ func (p *Proxy) spend(l *link, d Direction, n int) (pass int, more, lost bool) {
 		return n, l.left > 0, l.silent
 	}
 	return n, true, l.silent
-}
-
-func (p *Proxy) show(d Direction, b []byte) {
-	p.mu.Lock()
-	see := p.taps[d]
-	p.mu.Unlock()
-	if see != nil && len(b) > 0 {
-		see(b)
-	}
 }
 
 func (p *Proxy) wait(d Direction) {
