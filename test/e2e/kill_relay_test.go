@@ -111,7 +111,7 @@ func TestSLOW03_AKilledRelayLeavesNothingOnTheBroker(t *testing.T) {
 	for i := range chats {
 		f.Publish(f.Start(p, fmt.Sprint("chat ", i)), 1, 100)
 	}
-	before := monitor.Held()
+	before := monitor.AtRest()
 
 	relay := f.RelayProcess()
 	relay.Start()

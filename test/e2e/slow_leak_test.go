@@ -36,6 +36,7 @@ func TestSLOW03_ObserversLeaveNothingBehind(t *testing.T) { //nolint:paralleltes
 
 	herd(ctx, t, r, live.ID(), 60) // what is made once and kept
 	before := holds(t, r, broker)
+	before.broker = broker.Monitor.AtRest()
 	herd(ctx, t, r, live.ID(), 2000)
 	waiters(ctx, t, r, 50)
 	storm(ctx, t, r, live.ID(), 500)

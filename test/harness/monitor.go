@@ -40,6 +40,19 @@ type Held struct {
 	Consumers     int
 }
 
+// AtRest is what it holds for longer than one question takes: producers ask now and then,
+// and listen for the answer while they do.
+func (m *Monitor) AtRest() Held {
+	m.Helper()
+	least := m.Held()
+	for range 20 {
+		if h := m.Held(); h.Subscriptions < least.Subscriptions {
+			least = h
+		}
+	}
+	return least
+}
+
 // Held asks for it.
 func (m *Monitor) Held() Held {
 	m.Helper()
