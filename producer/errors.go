@@ -42,7 +42,7 @@ var (
 	// ErrNotBegun: the run is that of a turn, and waits for the worker that will begin it.
 	ErrNotBegun = errors.New("the run's turn waits for a worker")
 	// ErrSkipped: returned by a save that did not write since the chat has moved on.
-	ErrSkipped = errors.New("skipped: the chat has moved on")
+	ErrSkipped = errors.New("skipped")
 	// ErrSaveRunning: a save has not returned though its time was over.
 	ErrSaveRunning = errors.New("a save is still running")
 )
