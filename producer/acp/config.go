@@ -27,7 +27,7 @@ type Config struct {
 	IdleLimit     time.Duration // how long a process waits for its chat's next turn; 0 means 5 min
 	CancelTimeout time.Duration // how long a stopped turn may take to end; 0 means 5 s
 	StartTimeout  time.Duration // how long a process may take to be ready; 0 means 2 min
-	WriteTimeout  time.Duration // how long an agent may not read its input; 0 means 10 s
+	WriteTimeout  time.Duration // how long an agent may not read its input while we have more than a pipe holds; 0 means 2 s
 	MaxProcesses  int           // 0 means 32
 	MaxLine       int           // longest message, in bytes; 0 means 16 MiB
 
@@ -45,7 +45,7 @@ func (c Config) withDefaults() (Config, error) {
 	or(&c.IdleLimit, 5*time.Minute)
 	or(&c.CancelTimeout, 5*time.Second)
 	or(&c.StartTimeout, 2*time.Minute)
-	or(&c.WriteTimeout, 10*time.Second)
+	or(&c.WriteTimeout, 2*time.Second)
 	or(&c.MaxProcesses, 32)
 	or(&c.MaxLine, 16<<20)
 	or(&c.Version, "0")
