@@ -125,7 +125,7 @@ func TestSTOP02_AnAgentThatDoesNotLook(t *testing.T) {
 					}
 					if err := t.Publish(context.Background(), harness.Delta(i)); err != nil {
 						refused <- err
-						return nil
+						return err
 					}
 					stored.Store(i)
 					time.Sleep(time.Millisecond)
