@@ -2,12 +2,16 @@ package producer_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/internal/natsd"
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/producer"
@@ -173,4 +177,50 @@ func TestAPP02_QuestionIsClosedBeforeThatIsSeen(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, won)
 	require.True(t, c.Closed)
+}
+
+// Whoever ends a run while it asks closes what it has asked, however close that is: each
+// question that the log shows is closed in the log.
+func TestAPP04_EndsThatMeetQuestions(t *testing.T) {
+	t.Parallel()
+	s := broker(t, natsd.Config{})
+	p := newProcess(t, s, producer.Config{Logger: quiet()})
+	for round := range 40 {
+		r := p.start(t, fmt.Sprint("c", round))
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for i := 1; ; i++ {
+				for _, event := range [][]byte{request(fmt.Sprint(i), ""), resolved(fmt.Sprint(i))} {
+					if _, err := r.Publish(context.Background(), event); err != nil {
+						return
+					}
+					if _, err := r.Flush(context.Background()); err != nil {
+						return
+					}
+				}
+			}
+		}()
+		for int(r.StoredSeq()) < round%5 {
+			runtime.Gosched()
+		}
+		time.Sleep(time.Duration(round) * 30 * time.Microsecond) // at another step of the next question
+		_, err := p.store.EndRun(within(t), r.ID(), subjects.End{Reason: subjects.ReasonAbandoned})
+		require.NoError(t, err)
+		<-stopped
+		events, end := p.events(t, r.ID())
+		require.NotNil(t, end)
+		open := map[string]bool{}
+		for _, event := range events {
+			var e agui.Event
+			require.NoError(t, agui.Scan([]byte(event), &e))
+			if q, ok := agui.Asked(&e); ok {
+				open[q.RequestID] = true
+			}
+			if id, _, ok := agui.Resolved(&e); ok {
+				delete(open, id)
+			}
+		}
+		require.Empty(t, open, "round %d", round)
+	}
 }

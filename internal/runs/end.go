@@ -57,9 +57,10 @@ func (s *Store) EndRun(ctx context.Context, id subjects.RunID, end subjects.End,
 		}
 		said = said || strings.HasPrefix(last.Writer, lastWordsBy) // by somebody who ends it too, or died at it
 		if !said {
-			if last, err = s.say(ctx, id, end, words, last, writer); err == nil {
-				said = true
-			}
+			// Only what is said fences the writer: until then it may go on and ask something.
+			before := last.StreamSeq
+			last, err = s.say(ctx, id, end, words, last, writer)
+			said = err == nil && last.StreamSeq != before
 		}
 		if err == nil {
 			r := subjects.EndRecord(end, last.Last, writer)
