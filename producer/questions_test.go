@@ -213,7 +213,7 @@ func TestAPP04_EndsThatMeetQuestions(t *testing.T) {
 		open := map[string]bool{}
 		for _, event := range events {
 			var e agui.Event
-			require.NoError(t, agui.Scan([]byte(event), &e))
+			require.NoError(t, agui.Scan(event, &e))
 			if q, ok := agui.Asked(&e); ok {
 				open[q.RequestID] = true
 			}
