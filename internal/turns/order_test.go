@@ -15,6 +15,7 @@ import (
 	"github.com/rejoin/rejoin/internal/turns"
 	"github.com/rejoin/rejoin/subjects"
 )
+
 // twice ends a run from many sides at once.
 func (f *fabric) twice(id subjects.RunID) {
 	f.Helper()
