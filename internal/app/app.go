@@ -93,33 +93,11 @@ func (a *App) Run(ctx context.Context) error {
 
 // serve runs the parts until ctx is done or one of them fails.
 func (a *App) serve(ctx context.Context, r *relayParts, b *broker, ln net.Listener) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		select {
-		case err := <-b.lost:
-			stop(fmt.Errorf("%w: %w", ErrBrokerLost, orUnknown(err)))
-			a.Hurry() // nothing can be stored any more
-		case <-ctx.Done():
-		}
-	}()
+	ctx, end := b.guard(ctx, a.Hurry)
 	close(a.ready)
 	err := r.run(ctx, a.hurry, ln)
-	stop(nil)
-	<-watched
-	if cause := context.Cause(ctx); isLost(cause) {
-		return cause
-	}
-	return err
-}
-
-func isLost(cause error) bool { return errors.Is(cause, ErrBrokerLost) }
-
-func orUnknown(err error) error {
-	if err == nil {
-		return errors.New("for no reason that it gave")
+	if lost := end(); lost != nil {
+		return lost
 	}
 	return err
 }

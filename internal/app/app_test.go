@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -196,6 +198,55 @@ func TestAConnectionClosedForGoodEndsIt(t *testing.T) {
 	a, err := app.New(app.Config{Addr: "127.0.0.1:0", NATS: url, Connect: time.Hour})
 	require.NoError(t, err)
 	require.ErrorIs(t, a.Run(t.Context()), app.ErrBroker, "and a new one does not wait for it to change")
+}
+
+// The same for a worker alone.
+func TestAWorkerWhoseConnectionIsClosedForGoodEnds(t *testing.T) {
+	t.Parallel()
+	var password atomic.Value
+	password.Store("one")
+	broker, err := natsd.Start(natsd.Config{Listen: "127.0.0.1:0", Tune: func(o *server.Options) {
+		o.Username, o.Password = "worker", password.Load().(string)
+	}})
+	require.NoError(t, err)
+	defer broker.Shutdown()
+	working := make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- app.RunWorker(t.Context(), app.Config{
+			NATS:   strings.Replace(broker.ClientURL(), "nats://", "nats://worker:one@", 1),
+			Logger: slog.New(&sees{Handler: slog.DiscardHandler, text: "taking turns", seen: working}),
+			Worker: &app.WorkerConfig{Agent: app.AgentConfig{Kind: app.AgentDemo}}}, nil)
+	}()
+	<-working
+	password.Store("two")
+	require.NoError(t, broker.Restart())
+	select {
+	case err = <-done:
+	case <-time.After(patience):
+		t.Fatal("it goes on without a broker")
+	}
+	require.ErrorIs(t, err, app.ErrBrokerLost)
+	require.ErrorContains(t, err, "Authorization")
+}
+
+// sees tells when a text is logged.
+type sees struct {
+	slog.Handler
+	text string
+	seen chan struct{}
+	once sync.Once
+}
+
+func (s *sees) Enabled(context.Context, slog.Level) bool { return true }
+
+func (s *sees) WithAttrs([]slog.Attr) slog.Handler { return s }
+
+func (s *sees) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == s.text {
+		s.once.Do(func() { close(s.seen) })
+	}
+	return nil
 }
 
 func TestABrokerThatIsNotThereIsSaid(t *testing.T) {

@@ -137,6 +137,31 @@ func options(cfg Config, name string, lost chan<- error) []nats.Option {
 	return opts
 }
 
+// guard makes a context that also ends when the broker is lost for good, and then calls
+// hurry: nothing can be stored any more. end stops the watching, and returns an error
+// that wraps ErrBrokerLost if that is what happened.
+func (b *broker) guard(ctx context.Context, hurry func()) (guarded context.Context, end func() error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case err := <-b.lost:
+			stop(fmt.Errorf("%w: %w", ErrBrokerLost, orUnknown(err)))
+			hurry()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() error {
+		stop(nil)
+		<-watched
+		if cause := context.Cause(ctx); errors.Is(cause, ErrBrokerLost) {
+			return cause
+		}
+		return nil
+	}
+}
+
 // close lets go of the broker. An embedded one stops, and its files are closed.
 func (b *broker) close() {
 	if b.store != nil {
@@ -152,6 +177,13 @@ func (b *broker) close() {
 	if b.unlock != nil {
 		b.unlock()
 	}
+}
+
+func orUnknown(err error) error {
+	if err == nil {
+		return errors.New("for no reason that it gave")
+	}
+	return err
 }
 
 // withoutSecrets is a URL as it may be logged.

@@ -123,18 +123,7 @@ func RunWorker(ctx context.Context, cfg Config, hurry <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		select {
-		case err := <-b.lost:
-			stop(fmt.Errorf("%w: %w", ErrBrokerLost, orUnknown(err)))
-			w.worker.Hurry() // nothing can be stored any more
-		case <-ctx.Done():
-		}
-	}()
+	ctx, end := b.guard(ctx, w.worker.Hurry)
 	background, stopBackground := context.WithCancel(ctx)
 	swept := make(chan struct{})
 	go func() {
@@ -143,11 +132,9 @@ func RunWorker(ctx context.Context, cfg Config, hurry <-chan struct{}) error {
 	}()
 	err = w.run(ctx, hurry)
 	stopBackground()
-	stop(nil)
 	<-swept
-	<-watched
-	if cause := context.Cause(ctx); isLost(cause) {
-		return cause
+	if lost := end(); lost != nil {
+		return lost
 	}
 	return err
 }

@@ -17,7 +17,7 @@ import (
 // question is one that is open.
 type question struct {
 	agui.Question
-	answer chan producer.Control // one place; what decided
+	answer chan producer.Control // one place; the answer that won
 	closes bool                  // this worker closes it; guarded by job.mu
 	over   chan error            // one place; why there is none
 }
@@ -102,15 +102,12 @@ func (j *job) put(q agent.Question) (*question, error) {
 
 // answered tells the answer in the run, stores that, and only then gives it to the agent.
 func (j *job) answered(open *question, c producer.Control) (agent.Answer, error) {
-	status, outcome, reason := c.Decided(agui.StatusCancelled)
-	if err := j.resolve(open, status, outcome, reason); err != nil {
+	status, outcome, _ := c.Decided("")
+	if err := j.resolve(open, status, outcome, ""); err != nil {
 		return agent.Answer{}, err
 	}
 	if _, err := j.run.Flush(j.w.hard); err != nil {
 		return agent.Answer{}, turnError(err)
-	}
-	if c.Closed {
-		return agent.Answer{}, agent.ErrOver
 	}
 	return agent.Answer{RequestID: open.RequestID, Status: agent.Status(status), Outcome: outcome}, nil
 }
@@ -140,8 +137,7 @@ func (j *job) withdraw(ctx context.Context, open *question) (agent.Answer, error
 	if !c.Closed {
 		return j.answered(open, c)
 	}
-	status, outcome, reason := c.Decided(agui.StatusCancelled)
-	if err := j.resolve(open, status, outcome, reason); err != nil {
+	if err := j.resolve(open, agui.StatusCancelled, nil, c.Reason); err != nil {
 		return agent.Answer{}, err
 	}
 	return agent.Answer{}, cause
@@ -197,7 +193,7 @@ func (j *job) openQuestions() []*question {
 	return slices.Collect(maps.Values(j.questions))
 }
 
-// give hands what decided to whoever waits.
+// give hands the answer to whoever waits.
 func (j *job) give(open *question, c producer.Control) {
 	select {
 	case open.answer <- c:
