@@ -37,8 +37,8 @@ var (
 	ErrAlreadyStreaming = runs.ErrAlreadyStreaming
 	// ErrAlreadyStarted: the client token started a run before; matched by *AlreadyStartedError.
 	ErrAlreadyStarted = runs.ErrAlreadyStarted
-	// ErrBegun: the run of this turn has begun before.
-	ErrBegun = errors.New("the turn has begun before")
+	// ErrBegun: the run of this turn has begun before, or is being ended at this moment and never will.
+	ErrBegun = errors.New("the turn has begun before, or is being ended")
 	// ErrNotBegun: the run is that of a turn, and waits for the worker that will begin it.
 	ErrNotBegun = errors.New("the run's turn waits for a worker")
 	// ErrSkipped: returned by a save that did not write since the chat has moved on.

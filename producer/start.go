@@ -108,7 +108,7 @@ func (p *Producer) Start(ctx context.Context, o StartOptions) (*Run, error) {
 // Begin begins the run of a turn that a worker has claimed. Of all who try one
 // succeeds, and never twice: the error is ErrBegun for the others, also when the one
 // that succeeded has died since; such a run ends as abandoned. It is *EndedError where
-// the run was stopped or replaced before, ErrNotFound, ErrClosed after Close, or
+// the run was stopped or replaced before, ErrBegun where somebody is just doing that, ErrNotFound, ErrClosed after Close, or
 // what kept the broker from answering; an unknown outcome is settled first, or, once ctx
 // is done, in the background, and the turn is given back.
 //
