@@ -36,10 +36,15 @@ func RunsConfig(partition, replicas int) jetstream.StreamConfig {
 // BucketConfig is the configuration of the stream behind the main bucket:
 // pointers, runs' entries and segments. It is an ordinary key-value bucket, so
 // operators' tools read it.
+//
+// Every change in it is republished, for whoever has subscribed to that kind of key.
+// Where nobody has, that costs the broker about 3 µs for a small value and 0.3 ms for
+// a segment of 256 KiB, some third of storing it; a stream has only one rule, and none
+// would leave out the segments alone.
 func BucketConfig(replicas int) jetstream.StreamConfig {
 	c := bucket(Bucket, replicas)
 	c.Description = "Rejoin: pointers, runs and segments"
-	c.RePublish = &jetstream.RePublish{Source: bucketPrefix + "chat.>", Destination: pointerPrefix + ">"}
+	c.RePublish = &jetstream.RePublish{Source: bucketPrefix + ">", Destination: changesPrefix + ">"}
 	return c
 }
 

@@ -14,8 +14,8 @@ const (
 	LeaseBucketStream = "KV_" + LeaseBucket
 
 	bucketPrefix  = "$KV." + Bucket + "."
+	changesPrefix = "rejoin.kv."
 	leasePrefix   = "$KV." + LeaseBucket + "."
-	pointerPrefix = "rejoin.pointer."
 )
 
 // RunsStream is the stream that logs the runs of one partition.
@@ -93,9 +93,15 @@ func RunOfSegmentSubject(subject string) (RunID, error) {
 
 // PointerSubject is where the broker republishes changes of a pointer, so that
 // whoever waits for a chat's next run subscribes to that one chat.
-func PointerSubject(pointerKey string) string {
-	return pointerPrefix + strings.TrimPrefix(pointerKey, "chat.")
-}
+func PointerSubject(pointerKey string) string { return changesPrefix + pointerKey }
+
+// Where the broker republishes the changes of every run's entry, of every pointer and
+// of every switch.
+const (
+	RunChangesSubject     = changesPrefix + "run.*"
+	PointerChangesSubject = changesPrefix + "chat.*.*"
+	SwitchChangesSubject  = changesPrefix + "switch.*"
+)
 
 // LeaseSubject is the subject of a producer's lease.
 func LeaseSubject(producer string) string { return leasePrefix + producer }
