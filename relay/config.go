@@ -27,6 +27,12 @@ type Config struct {
 	// Those that belong to a connection or to a body are not allowed.
 	ForwardHeaders []string
 
+	// Origins are those whose pages may use the relay from a browser: scheme://host[:port]
+	// as a browser sends it, or https://*.example.com for every host below one. Cookies may
+	// come along for a gateway before the relay. "*", alone, lets every page in, without
+	// cookies. None means that only pages of the relay's own origin can.
+	Origins []string
+
 	KeepAlive      time.Duration // the longest time an open stream is silent; 0 means 10 s, at most 15 s
 	WriteTimeout   time.Duration // how long an observer may take for 64 KiB before it is cut off; 0 means 10 s
 	MaxStreamAge   time.Duration // after which a stream is closed, 10 % more or less; 0 means 1 h
@@ -80,6 +86,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	var err error
 	if c.ForwardHeaders, err = forwardable(c.ForwardHeaders); err != nil {
+		return c, err
+	}
+	if err := checkOrigins(c.Origins); err != nil {
 		return c, err
 	}
 	if c.KeepAlive > maxKeepAlive {

@@ -7,6 +7,7 @@
 //	tcp_linux.go     telling the kernel how long a peer may be silent
 //	routes.go        which path leads where; errors become answers in one place
 //	middleware.go    counting requests, surviving panics
+//	cors.go          which pages of other origins may use the relay
 //	failure.go       what a client is told when something is wrong
 //	request.go       what a request to watch a chat asks for
 //	query.go         the same as a query, for EventSource

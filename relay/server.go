@@ -40,7 +40,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.health.ping = cfg.Store.Ping
 	s.base, s.breakOff = context.WithCancelCause(context.Background())
-	s.handler = s.routes()
+	s.handler = cfg.cross(s.routes())
 	return s, nil
 }
 
