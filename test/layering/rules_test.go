@@ -13,9 +13,11 @@ var rules = []rule{
 	{"subjects", nil},
 
 	{"internal/agui", nil},
+	{"internal/auth", allow("subjects")},
 	{"internal/config", nil},
 	{"internal/natsd", nil},
 	{"internal/problem", nil},
+	{"internal/ops", allow("internal/problem")},
 	{"internal/runs", allow("internal/agui", "subjects")},
 	{"internal/turns", allow("internal/runs", "subjects")},
 	{"internal/history", allow("internal/runs", "subjects")},
@@ -28,6 +30,7 @@ var rules = []rule{
 	{"producer/agui", allow("producer/agent", "internal/agui", "subjects")},
 	{"producer/acp", allow("producer/agent", "internal/agui", "subjects")},
 	{"producer/acp/...", allow("producer/agent", "internal/agui", "subjects")},
+	{"producer/ingest", allow("producer", "internal/auth", "internal/runs", "internal/problem", "subjects")},
 	{"producer/...", allow("producer", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
 
 	{"consumer", allow("internal/runs", "internal/agui", "subjects")},
@@ -35,7 +38,7 @@ var rules = []rule{
 
 	{"internal/probe", allow("consumer", "subjects")},
 
-	{"relay", allow("consumer", "internal/history", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
+	{"relay", allow("consumer", "internal/auth", "internal/history", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
 
 	{"internal/app", allow(anything)},
 	{"cmd/...", allow(anything)},
