@@ -38,7 +38,7 @@ var rules = []rule{
 
 	{"internal/probe", allow("consumer", "subjects")},
 
-	{"relay", allow("consumer", "internal/auth", "internal/history", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
+	{"relay", allow("consumer", "internal/auth", "internal/history", "internal/ops", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
 
 	{"internal/app", allow(anything)},
 	{"cmd/...", allow(anything)},
