@@ -13,9 +13,10 @@ import (
 
 // FindRequest names what an observer wants to watch.
 type FindRequest struct {
-	Tenant, ChatID string
-	RunID          subjects.RunID // the run of its cursor, "" for none; any string is allowed
-	Wait           time.Duration  // how long to wait for a run in an idle chat
+	Realm  subjects.Realm // whose chat it is
+	ChatID string
+	RunID  subjects.RunID // the run of its cursor, "" for none; any string is allowed
+	Wait   time.Duration  // how long to wait for a run in an idle chat
 }
 
 // Find decides which run an observer watches: the chat's newest one, which is the
@@ -32,7 +33,7 @@ func (h *Hub) Find(ctx context.Context, req FindRequest) (*runs.Entry, error) {
 	deadline := time.NewTimer(req.Wait)
 	defer deadline.Stop()
 	moved := make(chan struct{}, 1)
-	stop, err := h.store.WatchPointer(req.Tenant, req.ChatID, func() {
+	stop, err := h.store.WatchPointer(req.Realm, req.ChatID, func() {
 		select {
 		case moved <- struct{}{}:
 		default:
@@ -74,7 +75,7 @@ func (h *Hub) Find(ctx context.Context, req FindRequest) (*runs.Entry, error) {
 
 // current finds the run without waiting.
 func (h *Hub) current(ctx context.Context, req FindRequest) (*runs.Entry, error) {
-	p, err := h.store.Pointer(ctx, req.Tenant, req.ChatID)
+	p, err := h.store.Pointer(ctx, req.Realm, req.ChatID)
 	if errors.Is(err, subjects.ErrTooLong) {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func (h *Hub) entryOf(ctx context.Context, req FindRequest, id subjects.RunID) (
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
 	}
-	if e.Tenant != req.Tenant || e.ChatID != req.ChatID {
+	if e.Realm != req.Realm || e.ChatID != req.ChatID {
 		return nil, ErrIdle
 	}
 	return e, nil

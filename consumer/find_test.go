@@ -42,7 +42,7 @@ func TestFindChoosesTheRun(t *testing.T) {
 	found(first, chat)
 	found(first, with("nonsense"))
 	idle(consumer.FindRequest{ChatID: "d", RunID: first.entry.RunID})
-	idle(consumer.FindRequest{Tenant: "t", ChatID: "c", RunID: first.entry.RunID})
+	idle(consumer.FindRequest{Realm: "t", ChatID: "c", RunID: first.entry.RunID})
 	first.finish(subjects.End{Reason: subjects.ReasonError})
 	found(first, chat) // not saved
 

@@ -135,7 +135,7 @@ func (r *Run) lastCheckpoint(ctx context.Context) {
 
 // newer makes an end superseded where the chat's pointer names a newer run.
 func (r *Run) newer(ctx context.Context, end subjects.End) (subjects.End, error) {
-	pointer, err := r.p.store.Pointer(ctx, r.tenant, r.chat)
+	pointer, err := r.p.store.Pointer(ctx, r.realm, r.chat)
 	if err == nil && pointer.RunID != "" && pointer.RunID != r.id && pointer.Generation > r.generation {
 		end.Superseded, end.Reason, end.NextRunID = true, subjects.ReasonSuperseded, pointer.RunID
 	}

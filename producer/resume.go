@@ -21,10 +21,19 @@ import (
 // has begun, ErrLogLost, ErrClosed after Close, ErrFenced
 // when yet another writer took the run meanwhile, or ctx's.
 func (p *Producer) Resume(ctx context.Context, id subjects.RunID) (*Run, error) {
+	return p.ResumeIf(ctx, id, func(subjects.Realm) bool { return true })
+}
+
+// ResumeIf is Resume for somebody who may not write every run: one of a realm that may
+// refuses is ErrNotFound, like one that does not exist, and is left alone.
+func (p *Producer) ResumeIf(ctx context.Context, id subjects.RunID, may func(subjects.Realm) bool) (*Run, error) {
 	if p.isClosed() {
 		return nil, ErrClosed
 	}
 	e, err := p.store.Entry(ctx, id)
+	if err == nil && !may(e.Realm) {
+		err = ErrNotFound
+	}
 	if err != nil {
 		return nil, err
 	}

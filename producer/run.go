@@ -20,7 +20,7 @@ type Run struct {
 	p          *Producer
 	id         subjects.RunID
 	writer     string // token of this writer of this run
-	tenant     string
+	realm      subjects.Realm
 	chat       string
 	generation uint64
 	unwanted   bool // no pointer names it: it is to be removed instead of ended
@@ -76,7 +76,7 @@ func (s *signal) wake() {
 }
 
 func (p *Producer) newRun(e *runs.Entry, prev uint64) *Run {
-	r := &Run{p: p, id: e.RunID, writer: e.Writer, tenant: e.Tenant, chat: e.ChatID, generation: e.Generation,
+	r := &Run{p: p, id: e.RunID, writer: e.Writer, realm: e.Realm, chat: e.ChatID, generation: e.Generation,
 		wake: make(chan struct{}, 1), written: make(chan struct{}), done: make(chan struct{}),
 		turn: make(chan struct{}, 1), stopping: make(chan struct{}), prev: prev, entry: e,
 		open: map[string]bool{}}
@@ -91,6 +91,9 @@ func (p *Producer) newRun(e *runs.Entry, prev uint64) *Run {
 
 // ID is the run's id.
 func (r *Run) ID() subjects.RunID { return r.id }
+
+// Realm is the one of the run's chat.
+func (r *Run) Realm() subjects.Realm { return r.realm }
 
 // Generation is the run's place in its chat: the higher the newer.
 func (r *Run) Generation() uint64 { return r.generation }

@@ -28,10 +28,10 @@ const (
 
 // StartOptions name the run to start.
 type StartOptions struct {
-	Tenant string // at most subjects.MaxOutside bytes; "" is a tenant too
-	ChatID string // required; see subjects.CheckChatID
-	Owner  string // at most subjects.MaxOutside bytes; "" for none
-	Kind   string // at most MaxKind bytes; "" means send
+	Realm  subjects.Realm // whose chat it is; "" where relays authenticate nobody, see subjects.NewRealm
+	ChatID string         // required; see subjects.CheckChatID
+	Owner  string         // at most subjects.MaxOutside bytes; "" for none
+	Kind   string         // at most MaxKind bytes; "" means send
 	// OnActive is what to do about an active run; "" means Supersede.
 	OnActive OnActive
 	// ClientToken makes a repeated start fail with the first one's run; at most
@@ -43,11 +43,13 @@ func (o *StartOptions) check() error {
 	if err := subjects.CheckChatID(o.ChatID); err != nil {
 		return fmt.Errorf("%w: chat_id is %w; allowed are 1 to %d bytes of valid UTF-8", ErrOptions, err, subjects.MaxOutside)
 	}
+	if _, err := subjects.ParseRealm(string(o.Realm)); err != nil {
+		return fmt.Errorf("%w: realm is %.40q; allowed are those that subjects.NewRealm gives", ErrOptions, o.Realm)
+	}
 	for _, f := range []struct {
 		name, value string
 		limit       int
 	}{
-		{"tenant", o.Tenant, subjects.MaxOutside},
 		{"owner", o.Owner, subjects.MaxOutside},
 		{"kind", o.Kind, MaxKind},
 		{"client_token", o.ClientToken, MaxClientToken},
@@ -81,7 +83,7 @@ func (p *Producer) Start(ctx context.Context, o StartOptions) (*Run, error) {
 		return nil, ErrClosed
 	}
 	started, err := p.store.StartRun(ctx, runs.StartRequest{
-		Entry: runs.Entry{Tenant: o.Tenant, ChatID: o.ChatID, Owner: o.Owner, Kind: o.Kind,
+		Entry: runs.Entry{Realm: o.Realm, ChatID: o.ChatID, Owner: o.Owner, Kind: o.Kind,
 			State: runs.StateRunning, Producer: p.lease.ID()},
 		OnActive: o.OnActive, ClientToken: o.ClientToken})
 	var left *runs.LeftoverError

@@ -27,15 +27,15 @@ func TestStartOptionsAreChecked(t *testing.T) {
 		o     producer.StartOptions
 		names string
 	}{
-		"no chat":         {producer.StartOptions{}, "chat_id"},
-		"chat too long":   {producer.StartOptions{ChatID: long}, "chat_id"},
-		"chat no UTF-8":   {producer.StartOptions{ChatID: "\xff"}, "chat_id"},
-		"tenant too long": {producer.StartOptions{ChatID: "c", Tenant: long}, "tenant"},
-		"owner too long":  {producer.StartOptions{ChatID: "c", Owner: long}, "owner"},
-		"owner no UTF-8":  {producer.StartOptions{ChatID: "c", Owner: "\xff"}, "owner"},
-		"kind too long":   {producer.StartOptions{ChatID: "c", Kind: long}, "kind"},
-		"token too long":  {producer.StartOptions{ChatID: "c", ClientToken: long[:129]}, "client_token"},
-		"on_active":       {producer.StartOptions{ChatID: "c", OnActive: "queue"}, "on_active"},
+		"no chat":        {producer.StartOptions{}, "chat_id"},
+		"chat too long":  {producer.StartOptions{ChatID: long}, "chat_id"},
+		"chat no UTF-8":  {producer.StartOptions{ChatID: "\xff"}, "chat_id"},
+		"no realm":       {producer.StartOptions{ChatID: "c", Realm: "*"}, "realm"},
+		"owner too long": {producer.StartOptions{ChatID: "c", Owner: long}, "owner"},
+		"owner no UTF-8": {producer.StartOptions{ChatID: "c", Owner: "\xff"}, "owner"},
+		"kind too long":  {producer.StartOptions{ChatID: "c", Kind: long}, "kind"},
+		"token too long": {producer.StartOptions{ChatID: "c", ClientToken: long[:129]}, "client_token"},
+		"on_active":      {producer.StartOptions{ChatID: "c", OnActive: "queue"}, "on_active"},
 	} {
 		_, err := p.Start(within(t), tc.o)
 		require.ErrorIs(t, err, producer.ErrOptions, name)

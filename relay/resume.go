@@ -27,7 +27,7 @@ func (s *Server) resumeInput(ctx context.Context, asked *turns.Turn, resume []tu
 		return nil, err
 	}
 	if !agui.IsRunInput(asked.Input) && s.cfg.History != nil {
-		earlier, err := s.cfg.History.Read(ctx, asked.Tenant, asked.ChatID, history.MaxLimit)
+		earlier, err := s.cfg.History.Read(ctx, asked.Realm, asked.ChatID, history.MaxLimit)
 		if err != nil {
 			return nil, err
 		}

@@ -37,17 +37,17 @@ func RunOfSubject(subject string) (RunID, error) {
 	return ParseRunID(subject[i+1:])
 }
 
-// PointerKey is the key of a chat's pointer. The error is Token's.
-func PointerKey(tenant, chat string) (string, error) {
-	t, err := Token(tenant)
-	if err != nil {
-		return "", fmt.Errorf("tenant: %w", err)
+// PointerKey is the key of a chat's pointer. The error is Token's, or ParseRealm's for what
+// is no realm.
+func PointerKey(realm Realm, chat string) (string, error) {
+	if _, err := ParseRealm(string(realm)); err != nil {
+		return "", fmt.Errorf("realm: %w", err)
 	}
 	c, err := Token(chat)
 	if err != nil {
 		return "", fmt.Errorf("chat_id: %w", err)
 	}
-	return "chat." + t + "." + c, nil
+	return "chat." + realm.token() + "." + c, nil
 }
 
 // RunKey is the key of a run's entry.

@@ -1,6 +1,7 @@
 package subjects_test
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -85,12 +86,16 @@ func FuzzPointerKey(f *testing.F) {
 	f.Add("a", "b.c", "a.b", "c")
 	f.Add("", "_", "_", "")
 	f.Fuzz(func(t *testing.T, tenantA, chatA, tenantB, chatB string) {
-		a, errA := subjects.PointerKey(tenantA, chatA)
-		b, errB := subjects.PointerKey(tenantB, chatB)
+		realmA, errA := subjects.NewRealm(tenantA, "")
+		realmB, errB := subjects.NewRealm("", tenantB)
+		a, err := subjects.PointerKey(realmA, chatA)
+		errA = errors.Join(errA, err)
+		b, err := subjects.PointerKey(realmB, chatB)
+		errB = errors.Join(errB, err)
 		if errA != nil || errB != nil {
 			return
 		}
-		if (a == b) != (tenantA == tenantB && chatA == chatB) {
+		if (a == b) != (tenantA == "" && tenantB == "" && chatA == chatB) {
 			t.Fatalf("(%q, %q) and (%q, %q) have keys %q and %q", tenantA, chatA, tenantB, chatB, a, b)
 		}
 	})

@@ -48,8 +48,8 @@ func RunOfTurnKeySubject(subject string) (RunID, error) {
 
 // MemoryKey is the key of what an agent keeps of a chat between its turns. The error is
 // Token's.
-func MemoryKey(tenant, chat string) (string, error) {
-	key, err := PointerKey(tenant, chat)
+func MemoryKey(realm Realm, chat string) (string, error) {
+	key, err := PointerKey(realm, chat)
 	if err != nil {
 		return "", err
 	}
@@ -87,8 +87,8 @@ func RunOfControlSubject(subject string) (RunID, error) {
 }
 
 // HistorySubject is where a chat's saved turns are kept. The error is Token's.
-func HistorySubject(tenant, chat string) (string, error) {
-	key, err := PointerKey(tenant, chat)
+func HistorySubject(realm Realm, chat string) (string, error) {
+	key, err := PointerKey(realm, chat)
 	if err != nil {
 		return "", err
 	}

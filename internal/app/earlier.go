@@ -23,7 +23,7 @@ func earlier(store *runs.Store, saved *history.History, log *slog.Logger) func(c
 		return nil
 	}
 	return func(ctx context.Context, r *agent.Request) (agui.Earlier, error) {
-		all, err := saved.Read(ctx, r.Tenant, r.ChatID, earlierTurns)
+		all, err := saved.Read(ctx, r.Realm, r.ChatID, earlierTurns)
 		if err != nil {
 			return agui.Earlier{}, err
 		}

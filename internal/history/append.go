@@ -39,7 +39,7 @@ func (h *History) appending(t *Turn) (*appending, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	subject, err := subjects.HistorySubject(t.Tenant, t.ChatID)
+	subject, err := subjects.HistorySubject(t.Realm, t.ChatID)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTurn, err)
 	}

@@ -92,7 +92,7 @@ func TestPartsOfTwoWritersAreNotMixed(t *testing.T) {
 // half publishes some parts of a turn, each with a body that is no turn.
 func (f *fabric) half(t history.Turn, writer string, parts ...int) {
 	f.Helper()
-	subject, err := subjects.HistorySubject(t.Tenant, t.ChatID)
+	subject, err := subjects.HistorySubject(t.Realm, t.ChatID)
 	require.NoError(f, err)
 	for _, i := range parts {
 		s, err := f.js.Stream(f.Context(), subjects.HistoryStream)

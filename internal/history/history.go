@@ -54,18 +54,18 @@ func (h *History) Append(ctx context.Context, t Turn) error {
 // Read gives the newest turns of a chat, newest last: at most limit of them, 0 meaning
 // DefaultLimit, and no more than fit into 8 MiB, but the newest one whatever its size.
 // Every turn whose Append has returned counts. A chat without any gives none, and no
-// error. Tenant and chat id are filled in.
+// error. Realm and chat id are filled in.
 //
-// Errors: ErrLimit, ErrNoStream, subjects.ErrTooLong for a tenant or chat id, or what
+// Errors: ErrLimit, ErrNoStream, subjects.ErrTooLong for a chat id, or what
 // kept the broker from answering, also when it was asked again.
-func (h *History) Read(ctx context.Context, tenant, chat string, limit int) ([]Turn, error) {
+func (h *History) Read(ctx context.Context, realm subjects.Realm, chat string, limit int) ([]Turn, error) {
 	switch {
 	case limit < 0 || limit > MaxLimit:
 		return nil, fmt.Errorf("%w: %d is not in 0 … %d", ErrLimit, limit, MaxLimit)
 	case limit == 0:
 		limit = DefaultLimit
 	}
-	subject, err := subjects.HistorySubject(tenant, chat)
+	subject, err := subjects.HistorySubject(realm, chat)
 	if err != nil {
 		return nil, err
 	}
@@ -75,15 +75,15 @@ func (h *History) Read(ctx context.Context, tenant, chat string, limit int) ([]T
 	}
 	order(turns)
 	for i := range turns {
-		turns[i].Tenant, turns[i].ChatID = tenant, chat
+		turns[i].Realm, turns[i].ChatID = realm, chat
 	}
 	return turns, nil
 }
 
 // Has says whether a run's turn is among the newest 17 of its chat, with one question.
 // The errors are Read's.
-func (h *History) Has(ctx context.Context, tenant, chat string, run subjects.RunID) (bool, error) {
-	subject, err := subjects.HistorySubject(tenant, chat)
+func (h *History) Has(ctx context.Context, realm subjects.Realm, chat string, run subjects.RunID) (bool, error) {
+	subject, err := subjects.HistorySubject(realm, chat)
 	if err != nil {
 		return false, err
 	}

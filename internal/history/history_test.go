@@ -19,7 +19,7 @@ func TestATurnComesBackAsItWas(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, natsd.Config{})
 	want := turn("c", 300)
-	want.Tenant, want.Owner, want.TurnID, want.Generation = "t", "o", "turn-1", 7
+	want.Realm, want.Owner, want.TurnID, want.Generation = "t", "o", "turn-1", 7
 	f.append(f.History, want)
 	got, err := f.Read(t.Context(), "t", "c", 0)
 	require.NoError(t, err)
@@ -76,7 +76,14 @@ func TestNewestTurnsComeNewestLast(t *testing.T) {
 	}
 }
 
-func TestChatsAndTenantsAreApart(t *testing.T) {
+func realm(t *testing.T, tenant string) subjects.Realm {
+	t.Helper()
+	r, err := subjects.NewRealm(tenant, "")
+	require.NoError(t, err)
+	return r
+}
+
+func TestChatsAndRealmsAreApart(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, natsd.Config{})
 	names := []string{"a.b", "a_b", "A", "a", "*", ">", "é", "e\u0301", "\x00", strings.Repeat("*", 256)}
@@ -84,14 +91,14 @@ func TestChatsAndTenantsAreApart(t *testing.T) {
 	for _, tenant := range append(names[:len(names):len(names)], "") {
 		for _, chat := range names {
 			one := turn(chat, 100)
-			one.Tenant = tenant
+			one.Realm = realm(t, tenant)
 			f.append(f.History, one)
 			want[tenant+"/"+chat] = one
 		}
 	}
 	for _, tenant := range append(names[:len(names):len(names)], "") {
 		for _, chat := range names {
-			got, err := f.Read(t.Context(), tenant, chat, 0)
+			got, err := f.Read(t.Context(), realm(t, tenant), chat, 0)
 			require.NoError(t, err)
 			require.Equal(t, []history.Turn{want[tenant+"/"+chat]}, got)
 		}
@@ -217,15 +224,15 @@ func TestBadTurnsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, natsd.Config{})
 	for says, spoil := range map[string]func(*history.Turn){
-		`run id "x"`:              func(h *history.Turn) { h.RunID = "x" },
-		"chat id: empty":          func(h *history.Turn) { h.ChatID = "" },
-		"chat id: not valid UTF":  func(h *history.Turn) { h.ChatID = "\xff" },
-		"tenant: longer than 256": func(h *history.Turn) { h.Tenant = strings.Repeat("t", 257) },
-		"want a JSON object":      func(h *history.Turn) { h.Input = []byte(`[]`) },
-		"its input is":            func(h *history.Turn) { h.Input = []byte(`{"a":}`) },
-		"want a JSON array":       func(h *history.Turn) { h.Events = []byte(`{}`) },
-		"its events are":          func(h *history.Turn) { h.Events = []byte(`[{}{}]`) },
-		"year outside":            func(h *history.Turn) { h.EndedAt = time.Date(99999, 1, 1, 0, 0, 0, 0, time.UTC) },
+		`run id "x"`:             func(h *history.Turn) { h.RunID = "x" },
+		"chat id: empty":         func(h *history.Turn) { h.ChatID = "" },
+		"chat id: not valid UTF": func(h *history.Turn) { h.ChatID = "\xff" },
+		"realm: ":                func(h *history.Turn) { h.Realm = "a.b" },
+		"want a JSON object":     func(h *history.Turn) { h.Input = []byte(`[]`) },
+		"its input is":           func(h *history.Turn) { h.Input = []byte(`{"a":}`) },
+		"want a JSON array":      func(h *history.Turn) { h.Events = []byte(`{}`) },
+		"its events are":         func(h *history.Turn) { h.Events = []byte(`[{}{}]`) },
+		"year outside":           func(h *history.Turn) { h.EndedAt = time.Date(99999, 1, 1, 0, 0, 0, 0, time.UTC) },
 	} {
 		one := turn("c", 100)
 		spoil(&one)

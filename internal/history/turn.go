@@ -12,11 +12,11 @@ import (
 // Turn is one saved turn. Its JSON is what clients see of it; the fields without one
 // say where it belongs.
 type Turn struct {
-	Tenant     string `json:"-"`
-	ChatID     string `json:"-"` // required
-	Owner      string `json:"-"` // "" for none
-	TurnID     string `json:"-"`
-	Generation uint64 `json:"-"` // the run's place in the chat; 0 where unknown
+	Realm      subjects.Realm `json:"-"`
+	ChatID     string         `json:"-"` // required
+	Owner      string         `json:"-"` // "" for none
+	TurnID     string         `json:"-"`
+	Generation uint64         `json:"-"` // the run's place in the chat; 0 where unknown
 
 	RunID     subjects.RunID  `json:"run_id"` // required
 	Kind      string          `json:"kind"`

@@ -31,7 +31,7 @@ func (s *Store) Seal(ctx context.Context, id subjects.RunID, end subjects.End, s
 	if err != nil {
 		return e, err
 	}
-	if err := s.Promote(ctx, e.Tenant, e.ChatID); err != nil {
+	if err := s.Promote(ctx, e.Realm, e.ChatID); err != nil {
 		s.log.Warn("the chat's next turn did not get its time yet; a janitor sees to it", "run", id, "error", err)
 	}
 	return e, nil

@@ -44,7 +44,7 @@ const (
 // and at the end; whoever ends an orphaned run changes it too.
 type Entry struct {
 	RunID          subjects.RunID `json:"run_id"`
-	Tenant         string         `json:"tenant,omitempty"`
+	Realm          subjects.Realm `json:"realm,omitempty"`
 	ChatID         string         `json:"chat_id"`
 	Owner          string         `json:"owner,omitempty"`
 	Kind           string         `json:"kind,omitempty"` // the turn's kind; "" means send

@@ -48,14 +48,17 @@ func (c *JanitorConfig) mayKeep(owner string) int {
 
 // due lists what has to leave, in the order in which it may.
 func (v *view) due(now time.Time, cfg JanitorConfig) []*Entry {
-	type name struct{ tenant, id string }
+	type name struct {
+		realm subjects.Realm
+		id    string
+	}
 	owners, chats := map[name][]*Entry{}, map[name][]*Entry{}
 	for _, e := range v.entries {
 		if !e.Active() {
-			o := name{e.Tenant, e.Owner}
+			o := name{e.Realm, e.Owner}
 			owners[o] = append(owners[o], e)
 		}
-		c := name{e.Tenant, e.ChatID}
+		c := name{e.Realm, e.ChatID}
 		chats[c] = append(chats[c], e)
 	}
 	leaves := map[subjects.RunID]bool{}
@@ -101,7 +104,7 @@ func (s *Store) Evict(ctx context.Context, id subjects.RunID) error {
 	if err != nil {
 		return err
 	}
-	if err := s.dropPointer(ctx, e.Tenant, e.ChatID, id); err != nil {
+	if err := s.dropPointer(ctx, e.Realm, e.ChatID, id); err != nil {
 		return err
 	}
 	if err := s.removeData(ctx, id); err != nil {

@@ -169,7 +169,7 @@ func (j *Janitor) endOrphan(ctx context.Context, id subjects.RunID) error {
 	if err != nil {
 		return err
 	}
-	p, err := j.store.Pointer(ctx, e.Tenant, e.ChatID)
+	p, err := j.store.Pointer(ctx, e.Realm, e.ChatID)
 	if err != nil {
 		return err
 	}

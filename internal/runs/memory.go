@@ -15,8 +15,8 @@ import (
 var ErrTooLarge = errors.New("too large to be kept")
 
 // Memory reads what an agent keeps of a chat, at the leader; nil where it keeps nothing.
-func (s *Store) Memory(ctx context.Context, tenant, chat string) ([]byte, error) {
-	key, err := subjects.MemoryKey(tenant, chat)
+func (s *Store) Memory(ctx context.Context, realm subjects.Realm, chat string) ([]byte, error) {
+	key, err := subjects.MemoryKey(realm, chat)
 	if err != nil {
 		return nil, err
 	}
@@ -30,11 +30,11 @@ func (s *Store) Memory(ctx context.Context, tenant, chat string) ([]byte, error)
 // SetMemory keeps something of a chat for subjects.MemoryTTL, in place of what was kept. A
 // chat has one turn at a time, so the last one wins. The error is ErrTooLarge, or
 // what kept the broker from answering; then it may be kept or not.
-func (s *Store) SetMemory(ctx context.Context, tenant, chat string, value []byte) error {
+func (s *Store) SetMemory(ctx context.Context, realm subjects.Realm, chat string, value []byte) error {
 	if len(value) > subjects.MaxMemory {
 		return fmt.Errorf("%w: %d bytes; allowed are %d", ErrTooLarge, len(value), subjects.MaxMemory)
 	}
-	key, err := subjects.MemoryKey(tenant, chat)
+	key, err := subjects.MemoryKey(realm, chat)
 	if err != nil {
 		return err
 	}

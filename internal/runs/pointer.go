@@ -74,8 +74,8 @@ func (p *Pointer) remember(id subjects.RunID, token string) {
 
 // Pointer reads a chat's pointer at the leader. A chat without one gives a pointer
 // with an empty RunID, from which the first SetPointer goes out, and no error.
-func (s *Store) Pointer(ctx context.Context, tenant, chat string) (*Pointer, error) {
-	key, err := subjects.PointerKey(tenant, chat)
+func (s *Store) Pointer(ctx context.Context, realm subjects.Realm, chat string) (*Pointer, error) {
+	key, err := subjects.PointerKey(realm, chat)
 	if err != nil {
 		return nil, err
 	}
@@ -114,14 +114,14 @@ func (s *Store) SetPointer(ctx context.Context, p *Pointer) error {
 
 // dropPointer removes a chat's pointer if it still names the run. Turns that wait behind
 // the run get their time first, or nobody would know of them any more.
-func (s *Store) dropPointer(ctx context.Context, tenant, chat string, id subjects.RunID) error {
+func (s *Store) dropPointer(ctx context.Context, realm subjects.Realm, chat string, id subjects.RunID) error {
 	for {
-		p, err := s.Pointer(ctx, tenant, chat)
+		p, err := s.Pointer(ctx, realm, chat)
 		if err != nil || p.RunID != id {
 			return err
 		}
 		if len(p.Queue) > 0 {
-			err = s.Promote(ctx, tenant, chat)
+			err = s.Promote(ctx, realm, chat)
 		} else if err = s.deleteKey(ctx, subjects.KeySubject(p.key), p.revision, subjects.MarkerTTL); err == nil {
 			return nil
 		}
@@ -135,8 +135,8 @@ func (s *Store) dropPointer(ctx context.Context, tenant, chat string, id subject
 // connection's own goroutine: wake must not block. It tells that something
 // changed and not what, at most once, and may miss a change: read the pointer
 // after it returns, and again after a reconnect. stop ends it.
-func (s *Store) WatchPointer(tenant, chat string, wake func()) (stop func(), err error) {
-	key, err := subjects.PointerKey(tenant, chat)
+func (s *Store) WatchPointer(realm subjects.Realm, chat string, wake func()) (stop func(), err error) {
+	key, err := subjects.PointerKey(realm, chat)
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,9 @@ import (
 // Promote gives the next turn that waits in the chat its time, if the run before it
 // has its end, and takes out of the queue what has ended there. It is called after
 // every end; a janitor does it again.
-func (s *Store) Promote(ctx context.Context, tenant, chat string) error {
+func (s *Store) Promote(ctx context.Context, realm subjects.Realm, chat string) error {
 	for {
-		p, err := s.Pointer(ctx, tenant, chat)
+		p, err := s.Pointer(ctx, realm, chat)
 		if err != nil || len(p.Queue) == 0 {
 			return err
 		}

@@ -66,7 +66,7 @@ func (j *Janitor) seeToQueued(ctx context.Context, v *view, e *Entry, now time.T
 		return false, nil
 	case slices.Contains(p.Queue, e.RunID):
 		v.promoted[p] = true // once for all that wait in the chat
-		return false, j.store.Promote(ctx, e.Tenant, e.ChatID)
+		return false, j.store.Promote(ctx, e.Realm, e.ChatID)
 	}
 	return true, nil
 }

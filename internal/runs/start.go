@@ -23,7 +23,7 @@ const (
 
 // StartRequest says which run to start.
 type StartRequest struct {
-	// Entry has Tenant, ChatID, Owner, Kind, State, Producer and what else its starter
+	// Entry has Realm, ChatID, Owner, Kind, State, Producer and what else its starter
 	// wants to be known of the run. StartRun fills in the rest.
 	Entry    Entry
 	OnActive OnActive // required
@@ -69,7 +69,7 @@ func (s *Store) StartRun(ctx context.Context, req StartRequest) (*Started, error
 	var e *Entry // claimed, and not the chat's yet
 	var forgotten subjects.RunID
 	for {
-		p, err := s.Pointer(ctx, req.Entry.Tenant, req.Entry.ChatID)
+		p, err := s.Pointer(ctx, req.Entry.Realm, req.Entry.ChatID)
 		behind, began := false, time.Now()
 		if err == nil && forgotten != "" {
 			p.forget(forgotten)
@@ -128,7 +128,7 @@ func (s *Store) gone(ctx context.Context, id subjects.RunID) bool {
 func (s *Store) promoteBehind(ctx context.Context, e *Entry) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
-	if err := s.Promote(ctx, e.Tenant, e.ChatID); err != nil {
+	if err := s.Promote(ctx, e.Realm, e.ChatID); err != nil {
 		s.log.Warn("a turn that waits behind others was not looked after; a janitor does", "run", e.RunID, "error", err)
 	}
 }

@@ -154,12 +154,14 @@ func TestEntryAndPointerFitIntoAMessage(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, natsd.Config{MaxPayload: 32 << 10})
 	longest := strings.Repeat("\x01", subjects.MaxOutside)
-	e := &runs.Entry{RunID: f.store.NewRunID(), Tenant: longest, ChatID: longest, Owner: longest}
+	realm, err := subjects.NewRealm(longest, longest)
+	require.NoError(t, err)
+	e := &runs.Entry{RunID: f.store.NewRunID(), Realm: realm, ChatID: longest, Owner: longest}
 	for seq := uint64(subjects.MaxSeq) - 100_000; seq < subjects.MaxSeq; seq += 128 {
 		e.AddMark(runs.Mark{Seq: seq, StreamSeq: seq})
 	}
 	require.NoError(t, f.store.CreateEntry(t.Context(), e))
-	p, err := f.store.Pointer(t.Context(), longest, longest)
+	p, err := f.store.Pointer(t.Context(), realm, longest)
 	require.NoError(t, err)
 	for i := range 20 {
 		p.Advance(e.RunID, uint64(i), fmt.Sprint(i)+longest[:126])

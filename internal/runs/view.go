@@ -55,7 +55,7 @@ func (v *view) replaced(e *Entry) bool {
 
 // pointer is that of the run's chat; nil where there is none.
 func (v *view) pointer(e *Entry) *Pointer {
-	key, err := subjects.PointerKey(e.Tenant, e.ChatID)
+	key, err := subjects.PointerKey(e.Realm, e.ChatID)
 	if err != nil {
 		return nil
 	}

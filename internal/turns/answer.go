@@ -12,10 +12,11 @@ import (
 
 // AnswerRequest answers a question that a run has asked.
 type AnswerRequest struct {
-	Tenant, ChatID string
-	RunID          subjects.RunID // any string is allowed
-	RequestID      string
-	Outcome        json.RawMessage // a JSON object; see CheckOutcome
+	Realm     subjects.Realm // whose chat it is
+	ChatID    string
+	RunID     subjects.RunID // any string is allowed
+	RequestID string
+	Outcome   json.RawMessage // a JSON object; see CheckOutcome
 
 	// Resume makes the input of the next turn where the run has ended to ask: of what
 	// that run was asked, and of the answers. nil means that the next turn is asked
@@ -44,7 +45,7 @@ type Answered struct {
 // unknown or closed, ErrOptions for an answer that the question does not take, or what
 // kept the broker from answering.
 func (q *Queue) Answer(ctx context.Context, r AnswerRequest) (Answered, error) {
-	e, err := q.entry(ctx, r.Tenant, r.ChatID, r.RunID)
+	e, err := q.entry(ctx, r.Realm, r.ChatID, r.RunID)
 	if err != nil {
 		return Answered{}, err
 	}
@@ -89,7 +90,7 @@ func (q *Queue) answerable(ctx context.Context, e *runs.Entry, question runs.Que
 		return ErrNotFound
 	case question.Interrupt:
 		// Once the chat has gone on, an answer would start something that fits nowhere.
-		p, err := q.store.Pointer(ctx, e.Tenant, e.ChatID)
+		p, err := q.store.Pointer(ctx, e.Realm, e.ChatID)
 		if err == nil && p.RunID != e.RunID {
 			err = ErrNotFound
 		}
@@ -116,12 +117,12 @@ func (q *Queue) resume(ctx context.Context, e *runs.Entry, r *AnswerRequest) (su
 		answers = append(answers, resumeOf(question.RequestID, &c))
 	}
 	const token = "resume "
-	p, err := q.store.Pointer(ctx, e.Tenant, e.ChatID)
+	p, err := q.store.Pointer(ctx, e.Realm, e.ChatID)
 	if err != nil {
 		return "", err
 	}
 	if next, ok := p.Started(token + string(e.RunID)); ok {
-		_, err := q.repeated(ctx, &SendRequest{Tenant: e.Tenant, ChatID: e.ChatID}, next)
+		_, err := q.repeated(ctx, &SendRequest{Realm: e.Realm, ChatID: e.ChatID}, next)
 		return next, err
 	}
 	if p.RunID != e.RunID { // the chat has gone on, with this turn long ago or without it
@@ -142,7 +143,7 @@ func (q *Queue) resume(ctx context.Context, e *runs.Entry, r *AnswerRequest) (su
 	if err != nil {
 		return "", err
 	}
-	sent, err := q.Send(ctx, SendRequest{Tenant: e.Tenant, ChatID: e.ChatID, Owner: e.Owner, Kind: KindApproval,
+	sent, err := q.Send(ctx, SendRequest{Realm: e.Realm, ChatID: e.ChatID, Owner: e.Owner, Kind: KindApproval,
 		Input: input, Header: r.Header, ClientToken: token + string(e.RunID), OnActive: runs.Behind})
 	return sent.RunID, err
 }

@@ -87,7 +87,7 @@ func TestAPP03_AnswersThatComeTooLateOrNowhere(t *testing.T) {
 	require.NoError(t, err)
 	for name, a := range map[string]turns.AnswerRequest{
 		"another chat":    answer("d", id, "r", `{}`),
-		"another tenant":  {Tenant: "t", ChatID: "c", RunID: id, RequestID: "r", Outcome: json.RawMessage(`{}`)},
+		"another tenant":  {Realm: "t", ChatID: "c", RunID: id, RequestID: "r", Outcome: json.RawMessage(`{}`)},
 		"another request": answer("c", id, "x", `{}`),
 		"no request":      answer("c", id, "", `{}`),
 		"long request":    answer("c", id, strings.Repeat("x", 257), `{}`),

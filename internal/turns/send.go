@@ -35,10 +35,10 @@ func (q *Queue) Send(ctx context.Context, r SendRequest) (Sent, error) {
 	if err := r.check(q.cfg.MaxInput); err != nil {
 		return Sent{}, err
 	}
-	t := Turn{TurnID: nuid.Next(), Tenant: r.Tenant, ChatID: r.ChatID, Owner: r.Owner, Kind: r.Kind,
+	t := Turn{TurnID: nuid.Next(), Realm: r.Realm, ChatID: r.ChatID, Owner: r.Owner, Kind: r.Kind,
 		Input: r.Input, Header: r.Header, SentAt: time.Now().UTC()}
 	started, err := q.store.StartRun(ctx, runs.StartRequest{
-		Entry: runs.Entry{Tenant: r.Tenant, ChatID: r.ChatID, Owner: r.Owner, Kind: r.Kind,
+		Entry: runs.Entry{Realm: r.Realm, ChatID: r.ChatID, Owner: r.Owner, Kind: r.Kind,
 			TurnID: t.TurnID, State: runs.StateQueued},
 		OnActive: r.OnActive, Replace: r.replace, ClientToken: r.ClientToken,
 		Prepare: func(ctx context.Context, id subjects.RunID) error {
@@ -86,7 +86,7 @@ func (q *Queue) repeated(ctx context.Context, r *SendRequest, id subjects.RunID)
 	if e.State != runs.StateQueued {
 		return sent, nil
 	}
-	p, err := q.store.Pointer(ctx, r.Tenant, r.ChatID)
+	p, err := q.store.Pointer(ctx, r.Realm, r.ChatID)
 	if err != nil {
 		return Sent{}, err
 	}

@@ -33,7 +33,7 @@ func TestSendOptionsAreChecked(t *testing.T) {
 	}{
 		"no chat":          {func(r *turns.SendRequest) { r.ChatID = "" }, "chat_id"},
 		"chat no UTF-8":    {func(r *turns.SendRequest) { r.ChatID = "\xff" }, "chat_id"},
-		"tenant too long":  {func(r *turns.SendRequest) { r.Tenant = long }, "tenant"},
+		"no realm":         {func(r *turns.SendRequest) { r.Realm = "a.b" }, "realm"},
 		"owner too long":   {func(r *turns.SendRequest) { r.Owner = long }, "owner"},
 		"kind too long":    {func(r *turns.SendRequest) { r.Kind = long[:65] }, "kind"},
 		"token too long":   {func(r *turns.SendRequest) { r.ClientToken = long[:129] }, "client_token"},

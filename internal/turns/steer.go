@@ -28,7 +28,7 @@ func (q *Queue) Steer(ctx context.Context, r SendRequest) (Sent, error) {
 		return Sent{}, err
 	}
 	for {
-		p, err := q.store.Pointer(ctx, r.Tenant, r.ChatID)
+		p, err := q.store.Pointer(ctx, r.Realm, r.ChatID)
 		if err != nil {
 			return Sent{}, err
 		}

@@ -12,10 +12,11 @@ import (
 
 // StopRequest names a run to stop, by its id or by the token that started it.
 type StopRequest struct {
-	Tenant, ChatID string
-	RunID          subjects.RunID // any string is allowed
-	ClientToken    string
-	Reason         string // for people and logs; at most maxReason bytes
+	Realm       subjects.Realm // whose chat it is
+	ChatID      string
+	RunID       subjects.RunID // any string is allowed
+	ClientToken string
+	Reason      string // for people and logs; at most maxReason bytes
 }
 
 const maxReason = 256
@@ -54,7 +55,7 @@ func (q *Queue) Stop(ctx context.Context, r StopRequest) (subjects.RunID, error)
 func (q *Queue) named(ctx context.Context, r StopRequest) (*runs.Entry, error) {
 	id := r.RunID
 	if id == "" {
-		p, err := q.store.Pointer(ctx, r.Tenant, r.ChatID)
+		p, err := q.store.Pointer(ctx, r.Realm, r.ChatID)
 		if err != nil {
 			return nil, err
 		}
@@ -63,16 +64,16 @@ func (q *Queue) named(ctx context.Context, r StopRequest) (*runs.Entry, error) {
 			return nil, ErrNotFound
 		}
 	}
-	return q.entry(ctx, r.Tenant, r.ChatID, id)
+	return q.entry(ctx, r.Realm, r.ChatID, id)
 }
 
 // entry reads the entry of a run of the chat. One of another chat does not exist.
-func (q *Queue) entry(ctx context.Context, tenant, chat string, id subjects.RunID) (*runs.Entry, error) {
+func (q *Queue) entry(ctx context.Context, realm subjects.Realm, chat string, id subjects.RunID) (*runs.Entry, error) {
 	if _, err := subjects.ParseRunID(string(id)); err != nil {
 		return nil, ErrNotFound
 	}
 	e, err := q.store.Entry(ctx, id)
-	if err == nil && (e.Tenant != tenant || e.ChatID != chat) {
+	if err == nil && (e.Realm != realm || e.ChatID != chat) {
 		return nil, ErrNotFound
 	}
 	return e, err

@@ -19,30 +19,30 @@ func TestSTOP02_NamesOneRunOfOneChat(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, natsd.Config{})
 	r := message("c", runs.Reject)
-	r.Tenant, r.ClientToken = "t", "token"
+	r.Realm, r.ClientToken = "t", "token"
 	sent, err := f.queue.Send(t.Context(), r)
 	require.NoError(t, err)
 	require.NoError(t, f.begin(sent.RunID, false))
 	for name, s := range map[string]turns.StopRequest{
-		"another chat":         {Tenant: "t", ChatID: "d", RunID: sent.RunID},
+		"another chat":         {Realm: "t", ChatID: "d", RunID: sent.RunID},
 		"another tenant":       {ChatID: "c", RunID: sent.RunID},
-		"another chat's token": {Tenant: "t", ChatID: "d", ClientToken: "token"},
-		"another token":        {Tenant: "t", ChatID: "c", ClientToken: "x"},
-		"no name":              {Tenant: "t", ChatID: "c"},
-		"no such run":          {Tenant: "t", ChatID: "c", RunID: f.store.NewRunID()},
-		"no run id":            {Tenant: "t", ChatID: "c", RunID: "*.>"},
+		"another chat's token": {Realm: "t", ChatID: "d", ClientToken: "token"},
+		"another token":        {Realm: "t", ChatID: "c", ClientToken: "x"},
+		"no name":              {Realm: "t", ChatID: "c"},
+		"no such run":          {Realm: "t", ChatID: "c", RunID: f.store.NewRunID()},
+		"no run id":            {Realm: "t", ChatID: "c", RunID: "*.>"},
 	} {
 		_, err := f.queue.Stop(t.Context(), s)
 		require.ErrorIs(t, err, turns.ErrNotFound, name)
 	}
-	_, err = f.queue.Stop(t.Context(), turns.StopRequest{Tenant: "t", ChatID: "c", RunID: sent.RunID, Reason: strings.Repeat("x", 257)})
+	_, err = f.queue.Stop(t.Context(), turns.StopRequest{Realm: "t", ChatID: "c", RunID: sent.RunID, Reason: strings.Repeat("x", 257)})
 	require.ErrorIs(t, err, turns.ErrOptions)
 	controls, err := f.store.Controls(t.Context(), sent.RunID, 0)
 	require.NoError(t, err)
 	require.Empty(t, controls)
 
 	for range 2 { // and again until it is over
-		id, err := f.queue.Stop(t.Context(), turns.StopRequest{Tenant: "t", ChatID: "c", ClientToken: "token", Reason: "enough"})
+		id, err := f.queue.Stop(t.Context(), turns.StopRequest{Realm: "t", ChatID: "c", ClientToken: "token", Reason: "enough"})
 		require.NoError(t, err)
 		require.Equal(t, sent.RunID, id)
 	}

@@ -35,7 +35,7 @@ const (
 type Turn struct {
 	TurnID string            `json:"turn_id"`
 	RunID  subjects.RunID    `json:"run_id"`
-	Tenant string            `json:"tenant,omitempty"`
+	Realm  subjects.Realm    `json:"realm,omitempty"`
 	ChatID string            `json:"chat_id"`
 	Owner  string            `json:"owner,omitempty"`
 	Kind   string            `json:"kind"`
@@ -62,10 +62,10 @@ func parseTurn(stored []byte) (*Turn, error) {
 
 // SendRequest asks for a turn.
 type SendRequest struct {
-	Tenant string // at most subjects.MaxOutside bytes
-	ChatID string // required; see subjects.CheckChatID
-	Owner  string // at most subjects.MaxOutside bytes; "" for none
-	Kind   string // at most MaxKind bytes; "" means send
+	Realm  subjects.Realm // whose chat it is
+	ChatID string         // required; see subjects.CheckChatID
+	Owner  string         // at most subjects.MaxOutside bytes; "" for none
+	Kind   string         // at most MaxKind bytes; "" means send
 	// Input is a JSON object: an AG-UI RunAgentInput or {"text":"…"}.
 	Input json.RawMessage // required
 	// Header holds headers of the client's request that its agent may see.
@@ -84,11 +84,13 @@ func (r *SendRequest) check(maxInput int) error {
 	if err := subjects.CheckChatID(r.ChatID); err != nil {
 		return fmt.Errorf("%w: chat_id is %w; allowed are 1 to %d bytes of valid UTF-8", ErrOptions, err, subjects.MaxOutside)
 	}
+	if _, err := subjects.ParseRealm(string(r.Realm)); err != nil {
+		return fmt.Errorf("%w: realm is %.40q; allowed are those that subjects.NewRealm gives", ErrOptions, r.Realm)
+	}
 	for _, f := range []struct {
 		name, value string
 		limit       int
 	}{
-		{"tenant", r.Tenant, subjects.MaxOutside},
 		{"owner", r.Owner, subjects.MaxOutside},
 		{"kind", r.Kind, MaxKind},
 		{"client_token", r.ClientToken, MaxClientToken},

@@ -28,7 +28,7 @@ type chat struct {
 
 // chat finds a turn's chat, or makes it. The caller has to forget it.
 func (a *Agent) chat(r *agent.Request) *chat {
-	key := r.Tenant + "\x00" + r.ChatID
+	key := string(r.Realm) + "\x00" + r.ChatID
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	ch := a.chats[key]

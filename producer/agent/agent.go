@@ -79,7 +79,7 @@ type Turn interface {
 
 // Request is what a turn asks.
 type Request struct {
-	Tenant string
+	Realm  subjects.Realm // whose chat it is
 	ChatID string
 	Owner  string // "" for none
 	TurnID string

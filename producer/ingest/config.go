@@ -3,7 +3,6 @@ package ingest
 import (
 	"cmp"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/rejoin/rejoin/producer"
@@ -24,8 +23,6 @@ type Config struct {
 	StopGrace time.Duration
 	// MaxRuns is how many runs are held at once; 0 means 10,000.
 	MaxRuns int
-	// Tenant says whose request it is; nil means the one tenant "".
-	Tenant  func(*http.Request) string
 	Metrics Metrics
 	Logger  *slog.Logger // may be nil
 }
@@ -46,9 +43,6 @@ func (c Config) withDefaults() Config {
 	c.Lease = cmp.Or(c.Lease, subjects.Lease)
 	c.StopGrace = cmp.Or(c.StopGrace, defaultStopGrace)
 	c.MaxRuns = cmp.Or(c.MaxRuns, defaultMaxRuns)
-	if c.Tenant == nil {
-		c.Tenant = func(*http.Request) string { return "" }
-	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rejoin/rejoin/internal/auth"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/subjects"
 )
@@ -66,7 +67,7 @@ func (s *sessions) put(run *producer.Run) error {
 }
 
 // call begins a request for a run; it is taken over where this process does not hold it.
-// The request has to end with done.
+// The request has to end with done. A run that ctx's caller may not write does not exist.
 func (s *sessions) call(ctx context.Context, id subjects.RunID) (*session, *producer.Run, error) {
 	s.mu.Lock()
 	held := s.byID[id]
@@ -85,12 +86,16 @@ func (s *sessions) call(ctx context.Context, id subjects.RunID) (*session, *prod
 	run := held.run
 	s.mu.Unlock()
 
-	if run == nil || movable(run.Err()) {
-		var err error
-		if run, err = s.retake(ctx, held, run); err != nil {
-			s.done(held)
-			return nil, nil, err
-		}
+	var err error
+	switch {
+	case run != nil && !auth.From(ctx).MayProduce(run.Realm()):
+		_, err = s.cfg.Producer.ResumeIf(ctx, id, auth.From(ctx).MayProduce) // it takes as long as for any other
+	case run == nil || movable(run.Err()):
+		run, err = s.retake(ctx, held, run)
+	}
+	if err != nil {
+		s.done(held)
+		return nil, nil, err
 	}
 	return held, run, nil
 }
@@ -118,7 +123,7 @@ func (s *sessions) retake(ctx context.Context, held *session, lost *producer.Run
 	case closed:
 		return nil, errDraining
 	}
-	run, err := s.cfg.Producer.Resume(ctx, held.id)
+	run, err := s.cfg.Producer.ResumeIf(ctx, held.id, auth.From(ctx).MayProduce)
 	if err != nil {
 		return nil, err
 	}

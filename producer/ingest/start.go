@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/rejoin/rejoin/internal/auth"
 	"github.com/rejoin/rejoin/internal/problem"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/subjects"
@@ -23,7 +24,9 @@ func (h *Handler) start(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	o.Tenant = h.cfg.Tenant(r)
+	if o.Realm, o.Owner, err = auth.From(r.Context()).For(o.Owner); err != nil {
+		return problem.New(problem.BadRequest, "owner is %v", err)
+	}
 	if err := h.runs.room(); err != nil {
 		return err
 	}

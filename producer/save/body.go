@@ -34,7 +34,7 @@ func encode(t *Turn) ([]byte, error) {
 	case !json.Valid(input):
 		return nil, fmt.Errorf("the turn's input is no JSON: %.40q", input)
 	}
-	head, err := json.Marshal(body{Tenant: t.Tenant, ChatID: t.ChatID, Owner: t.Owner, TurnID: t.TurnID, RunID: t.RunID,
+	head, err := json.Marshal(body{Tenant: t.Realm.Tenant(), ChatID: t.ChatID, Owner: t.Owner, TurnID: t.TurnID, RunID: t.RunID,
 		Kind: t.Kind, Generation: t.Generation, Reason: t.Reason, StartedAt: t.StartedAt, EndedAt: t.EndedAt})
 	if err != nil {
 		return nil, err

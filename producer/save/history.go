@@ -18,7 +18,7 @@ func NewHistory(h *history.History) Saver {
 
 func historyTurn(t *Turn) history.Turn {
 	return history.Turn{
-		Tenant: t.Tenant, ChatID: t.ChatID, Owner: t.Owner, TurnID: t.TurnID, Generation: t.Generation,
+		Realm: t.Realm, ChatID: t.ChatID, Owner: t.Owner, TurnID: t.TurnID, Generation: t.Generation,
 		RunID: t.RunID, Kind: t.Kind, Input: t.Input, Events: agui.AppendArray(nil, t.Events),
 		StartedAt: t.StartedAt, EndedAt: t.EndedAt, Reason: t.Reason,
 	}

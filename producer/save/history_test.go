@@ -20,10 +20,10 @@ func TestTheHistoryHasWhatWasSaved(t *testing.T) {
 	one := turn()
 	require.NoError(t, s.Save(within(t, patience), one))
 	require.NoError(t, s.Save(within(t, patience), one), "again is once")
-	got, err := h.Read(t.Context(), one.Tenant, one.ChatID, 0)
+	got, err := h.Read(t.Context(), one.Realm, one.ChatID, 0)
 	require.NoError(t, err)
 	require.Len(t, got, 1)
-	require.Equal(t, history.Turn{Tenant: one.Tenant, ChatID: one.ChatID, Owner: one.Owner, TurnID: one.TurnID, Generation: one.Generation,
+	require.Equal(t, history.Turn{Realm: one.Realm, ChatID: one.ChatID, Owner: one.Owner, TurnID: one.TurnID, Generation: one.Generation,
 		RunID: one.RunID, Kind: one.Kind, Input: one.Input, Events: []byte(`[{"type":"RAW","a":1e400},{"type":"RAW","b":"\u00e9<"}]`),
 		StartedAt: one.StartedAt, EndedAt: one.EndedAt, Reason: one.Reason}, got[0])
 

@@ -10,7 +10,7 @@ import (
 
 // Turn is a turn that is over, but for being saved.
 type Turn struct {
-	Tenant string
+	Realm  subjects.Realm // whose chat it is
 	ChatID string
 	Owner  string // "" for none
 	TurnID string

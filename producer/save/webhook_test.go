@@ -29,7 +29,7 @@ const patience = 2 * time.Minute
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func turn() *save.Turn {
-	return &save.Turn{Tenant: "t", ChatID: "c\n", Owner: "o", TurnID: "turn-1", RunID: subjects.NewRunID(0), Kind: "send", Generation: 3,
+	return &save.Turn{Realm: "t", ChatID: "c\n", Owner: "o", TurnID: "turn-1", RunID: subjects.NewRunID(0), Kind: "send", Generation: 3,
 		Input:  []byte(`{"text":"hi <b>","n":12345678901234567890}`),
 		Events: []byte(`{"type":"RAW","a":1e400}` + "\n" + `{"type":"RAW","b":"\u00e9<"}`),
 		Reason: subjects.ReasonDone, StartedAt: noon, EndedAt: noon.Add(time.Second)}

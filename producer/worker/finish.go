@@ -44,7 +44,7 @@ func (j *job) save(ctx context.Context, reason subjects.Reason) error {
 	if err != nil {
 		return err
 	}
-	err = j.w.cfg.Saver.Save(ctx, &save.Turn{Tenant: j.req.Tenant, ChatID: j.req.ChatID, Owner: j.req.Owner,
+	err = j.w.cfg.Saver.Save(ctx, &save.Turn{Realm: j.req.Realm, ChatID: j.req.ChatID, Owner: j.req.Owner,
 		TurnID: j.req.TurnID, Kind: j.req.Kind, RunID: j.req.RunID, Generation: j.run.Generation(), Input: j.req.Input,
 		Events: events, Reason: reason, StartedAt: j.began, EndedAt: time.Now()})
 	if errors.Is(err, save.ErrStale) {
@@ -65,7 +65,7 @@ func (j *job) passOn(ctx context.Context) {
 	if len(left) == 0 {
 		return
 	}
-	r := turns.SendRequest{Tenant: j.req.Tenant, ChatID: j.req.ChatID, Owner: j.req.Owner,
+	r := turns.SendRequest{Realm: j.req.Realm, ChatID: j.req.ChatID, Owner: j.req.Owner,
 		Kind: turns.KindSteer, Input: j.together(left), Header: j.req.Header,
 		ClientToken: "after " + string(j.req.RunID), OnActive: runs.Behind}
 	j.insist(ctx, "messages for the turn are passed on again", func(ctx context.Context) error {

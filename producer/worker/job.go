@@ -39,7 +39,7 @@ type job struct {
 func newJob(w *Worker, run *producer.Run, t *turns.Turn) *job {
 	j := &job{w: w, run: run, turn: t, began: time.Now(), questions: map[string]*question{}, ahead: map[int]producer.Control{},
 		log: w.log.With("run", run.ID(), "turn", t.TurnID),
-		req: agent.Request{Tenant: t.Tenant, ChatID: t.ChatID, Owner: t.Owner, TurnID: t.TurnID, RunID: run.ID(),
+		req: agent.Request{Realm: t.Realm, ChatID: t.ChatID, Owner: t.Owner, TurnID: t.TurnID, RunID: run.ID(),
 			Kind: t.Kind, Input: t.Input, Header: t.Header, SentAt: t.SentAt}}
 	if w.steerable {
 		j.steering = make(chan json.RawMessage, maxSteering)

@@ -45,7 +45,7 @@ func ask(t *testing.T, a agent.Agent, chat, script string) *turn {
 	tr := &turn{
 		t: t, asked: make(chan *question, 64), done: make(chan struct{}),
 		request: &agent.Request{
-			Tenant: "acme", ChatID: chat, TurnID: "turn", RunID: subjects.NewRunID(1), Kind: "send",
+			Realm: "acme", ChatID: chat, TurnID: "turn", RunID: subjects.NewRunID(1), Kind: "send",
 			Input: input, SentAt: time.Now(),
 		},
 	}
