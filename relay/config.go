@@ -9,6 +9,7 @@ import (
 
 	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/internal/history"
+	"github.com/rejoin/rejoin/internal/ops"
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/internal/turns"
 )
@@ -19,6 +20,9 @@ type Config struct {
 	Store    *runs.Store   // required
 	Producer http.Handler  // serves the producers' routes under /runs; nil means there are none
 	Metrics  *Metrics      // nil means metrics of its own
+	// NoMetrics says that /metrics does not exist here: whoever needs it finds it elsewhere.
+	NoMetrics bool
+	Canary    *ops.Canary // knows whether the broker answers; nil means one of its own
 
 	Turns   *turns.Queue     // takes the messages to chats; nil means that the requests for it do not exist here
 	History *history.History // the saved turns; nil means that the request for them does not exist here
@@ -37,6 +41,7 @@ type Config struct {
 	WriteTimeout   time.Duration // how long an observer may take for 64 KiB before it is cut off; 0 means 10 s
 	MaxStreamAge   time.Duration // after which a stream is closed, 10 % more or less; 0 means 1 h
 	BrokerPatience time.Duration // how long an open stream outlives the broker's silence; 0 means 1 min
+	MaxWait        time.Duration // how long a request may wait for a run, whatever it asks for; 0 means MaxWait, the most allowed
 	MaxObservers   int           // streams and waiting requests at once; 0 means 10,000
 
 	DrainWindow  time.Duration // over which a drain spreads the closing of streams; 0 means 1.5 s
@@ -74,6 +79,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"WriteTimeout", &c.WriteTimeout, 10 * time.Second},
 		{"MaxStreamAge", &c.MaxStreamAge, time.Hour},
 		{"BrokerPatience", &c.BrokerPatience, time.Minute},
+		{"MaxWait", &c.MaxWait, MaxWait},
 		{"DrainWindow", &c.DrainWindow, 1500 * time.Millisecond},
 		{"DrainTimeout", &c.DrainTimeout, 8 * time.Second},
 	} {
@@ -94,6 +100,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.KeepAlive > maxKeepAlive {
 		return c, fmt.Errorf("%w: KeepAlive is %v, allowed are up to %v", ErrConfig, c.KeepAlive, maxKeepAlive)
 	}
+	if c.MaxWait > MaxWait {
+		return c, fmt.Errorf("%w: MaxWait is %v, allowed are up to %v", ErrConfig, c.MaxWait, MaxWait)
+	}
 	if c.MaxObservers < 0 {
 		return c, fmt.Errorf("%w: MaxObservers is %d and may not be negative", ErrConfig, c.MaxObservers)
 	}
@@ -102,6 +111,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics(nil)
+	}
+	if c.Canary == nil {
+		c.Canary = ops.NewCanary(ops.CanaryConfig{Ping: c.Store.Ping})
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -1,48 +1,30 @@
 package relay
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"sync"
-	"time"
 
 	"github.com/rejoin/rejoin/consumer"
 )
 
-const (
-	// pingFor is how long an answer of the broker counts, so that probes cost it
-	// nothing however many there are.
-	pingFor = time.Second
-
-	// pingTimeout is how long the broker may take to answer. Probes commonly give
-	// up after a second or two.
-	pingTimeout = time.Second
-)
-
-// health remembers for a moment whether the broker answered.
-type health struct {
-	ping func(context.Context) error
-
-	mu  sync.Mutex
-	at  time.Time
-	err error
+// Ready says why the relay cannot serve, nil that it can: it is not about to leave, and
+// the broker has answered within the last second or does now.
+func (s *Server) Ready() error {
+	if s.unready.Load() || s.observers.isDraining() {
+		return errDraining
+	}
+	if err := s.cfg.Canary.Check(); err != nil {
+		return fmt.Errorf("%w: %w", consumer.ErrBrokerUnavailable, err)
+	}
+	return nil
 }
 
-// check asks the broker, unless it was asked just now. Callers that come meanwhile
-// wait for the same answer.
-func (h *health) check() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if time.Since(h.at) < pingFor {
-		return h.err
+// Unready makes the relay say from now on that it is shutting down, and go on serving
+// whoever comes all the same: a load balancer takes a moment to see it. Drain says so, too.
+func (s *Server) Unready() {
+	if !s.unready.Swap(true) {
+		s.log.Info("unready: about to drain")
 	}
-	// Not the request's context: the answer is for everybody.
-	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
-	defer cancel()
-	h.err = h.ping(ctx)
-	h.at = time.Now()
-	return h.err
 }
 
 // livez says that the process answers requests.
@@ -52,11 +34,8 @@ func (s *Server) livez(w http.ResponseWriter, _ *http.Request) error {
 
 // readyz says that the relay can serve, or why it cannot.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) error {
-	if s.observers.isDraining() {
-		return errDraining
-	}
-	if err := s.health.check(); err != nil {
-		return fmt.Errorf("%w: %w", consumer.ErrBrokerUnavailable, err)
+	if err := s.Ready(); err != nil {
+		return err
 	}
 	return writeJSON(w, map[string]string{"status": "ready"})
 }

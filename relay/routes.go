@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/rejoin/rejoin/internal/ops"
 	"github.com/rejoin/rejoin/internal/problem"
 )
 
@@ -30,7 +30,9 @@ func (s *Server) routes() http.Handler {
 		r.Method(m, "/livez", s.handle(s.livez))
 		r.Method(m, "/readyz", s.handle(s.readyz))
 	}
-	r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{Timeout: writeTimeout}))
+	if !s.cfg.NoMetrics {
+		r.Method(http.MethodGet, "/metrics", ops.Metrics(s.metrics.registry))
+	}
 
 	if s.cfg.Turns != nil {
 		r.Post("/chat", s.handle(s.chat))

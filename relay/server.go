@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -19,7 +20,7 @@ type Server struct {
 	observers *observers
 	room      *semaphore.Weighted // bytes that messages may take at once
 	histories *semaphore.Weighted // answers with saved turns at once
-	health    health
+	unready   atomic.Bool
 	handler   http.Handler
 	base      context.Context
 	breakOff  context.CancelCauseFunc // ends every request
@@ -38,7 +39,6 @@ func New(cfg Config) (*Server, error) {
 		observers: newObservers(cfg.MaxObservers, cfg.MaxStreamAge, cfg.DrainWindow),
 		room:      semaphore.NewWeighted(roomBytes), histories: semaphore.NewWeighted(maxHistories),
 	}
-	s.health.ping = cfg.Store.Ping
 	s.base, s.breakOff = context.WithCancelCause(context.Background())
 	s.handler = cfg.cross(s.routes())
 	return s, nil
