@@ -31,9 +31,7 @@ func (j *Janitor) evict(ctx context.Context, v *view, now time.Time) error {
 			continue
 		}
 		j.log.Debug("evicted a run", "run", e.RunID)
-		if j.cfg.Metrics.Evicted != nil {
-			j.cfg.Metrics.Evicted()
-		}
+		count(j.cfg.Metrics.Evicted)
 	}
 	return errors.Join(errs...)
 }
@@ -195,7 +193,11 @@ func (j *Janitor) removeStray(ctx context.Context, id subjects.RunID) error {
 		return err
 	}
 	j.log.Info("removing the log and segments of a run that has no entry", "run", id)
-	return j.store.removeData(ctx, id)
+	err := j.store.removeData(ctx, id)
+	if err == nil {
+		count(j.cfg.Metrics.Stray)
+	}
+	return err
 }
 
 // runsWithData adds the runs that own a subject of the stream to found.

@@ -28,9 +28,12 @@ type JanitorConfig struct {
 
 // JanitorMetrics counts what sweeps did. A nil function is not called.
 type JanitorMetrics struct {
-	Ended   func(subjects.Reason) // a run got its end
-	Evicted func()                // an ended run left
-	Swept   func(took time.Duration, err error)
+	Ended    func(subjects.Reason) // a run got its end
+	Evicted  func()                // an ended run left
+	Expired  func()                // a turn that no worker took in time got its end; Ended is called, too
+	Repaired func()                // a turn that was missing in the work queue was put there
+	Stray    func()                // what belongs to no run was removed
+	Swept    func(took time.Duration, err error)
 }
 
 // Janitor ends runs that nobody will finish and evicts those that ended. Any number
@@ -189,6 +192,13 @@ func (j *Janitor) endOrphan(ctx context.Context, id subjects.RunID) error {
 		"run", id, "reason", got.End.Reason, "seq", got.Seq, "producer", e.Producer)
 	j.ended(got.End.Reason)
 	return nil
+}
+
+// count calls a function that counts, if there is one.
+func count(f func()) {
+	if f != nil {
+		f()
+	}
 }
 
 func (j *Janitor) ended(why subjects.Reason) {

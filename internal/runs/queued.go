@@ -59,7 +59,12 @@ func (j *Janitor) seeToQueued(ctx context.Context, v *view, e *Entry, now time.T
 	case p.RunID == e.RunID && age >= j.cfg.TurnTTL:
 		return false, j.expire(ctx, e, age)
 	case p.RunID == e.RunID && age >= repairAfter:
-		return false, j.store.Enqueue(ctx, e)
+		missing, err := j.store.enqueue(ctx, e)
+		if missing {
+			j.log.Warn("a turn was missing in the work queue and is there again", "run", e.RunID)
+			count(j.cfg.Metrics.Repaired)
+		}
+		return false, err
 	case p.RunID == e.RunID:
 		return false, nil
 	case slices.Contains(p.Queue, e.RunID) && v.promoted[p]:
@@ -86,6 +91,7 @@ func (j *Janitor) expire(ctx context.Context, seen *Entry, age time.Duration) er
 	}
 	j.log.Error("no worker took a turn in time, and it has ended; are there workers?", "run", seen.RunID, "waited", age)
 	j.ended(got.End.Reason)
+	count(j.cfg.Metrics.Expired)
 	return nil
 }
 

@@ -81,13 +81,19 @@ const codeQueued = 10077
 // as it is, so it may be called again at any time until the run has begun; and after
 // that too: whoever claims the turn then finds that there is nothing to do.
 func (s *Store) Enqueue(ctx context.Context, e *Entry) error {
+	_, err := s.enqueue(ctx, e)
+	return err
+}
+
+// enqueue is Enqueue that says whether the turn was missing.
+func (s *Store) enqueue(ctx context.Context, e *Entry) (missing bool, err error) {
 	subject, err := subjects.TurnSubject(e.Kind, e.RunID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	body, err := json.Marshal(QueuedTurn{RunID: e.RunID})
 	if err != nil {
-		return err
+		return false, err
 	}
 	wait := firstRetry
 	for {
@@ -96,10 +102,10 @@ func (s *Store) Enqueue(ctx context.Context, e *Entry) error {
 		done()
 		var api *jetstream.APIError
 		if err == nil || errors.As(err, &api) && api.ErrorCode == codeQueued {
-			return nil
+			return err == nil, nil
 		}
 		if hopeless(err) || !s.pause(ctx, &wait) {
-			return err
+			return false, err
 		}
 	}
 }
