@@ -21,6 +21,7 @@ func (s *Server) controls(w http.ResponseWriter, r *http.Request) error {
 	if !canFlush(w) {
 		return errNoFlush
 	}
+	unhurried(w)
 	after, err := lastControl(r)
 	if err != nil {
 		return err

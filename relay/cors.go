@@ -71,7 +71,9 @@ func CheckOrigin(origin string) error {
 
 // notInOrigin says whether a character has no place in an origin; a host beyond ASCII
 // is sent in its xn-- form.
-func notInOrigin(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"<>\^{}|%,;`+"`", r) }
+func notInOrigin(r rune) bool {
+	return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"<>\^{}|%,;`+"`", r)
+}
 
 // checkOrigins checks Config.Origins; the error wraps ErrConfig.
 func checkOrigins(origins []string) error {

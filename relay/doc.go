@@ -8,6 +8,7 @@
 //	routes.go        which path leads where; errors become answers in one place
 //	middleware.go    counting requests, surviving panics
 //	cors.go          which pages of other origins may use the relay
+//	deadlines.go     how long a body may take, and what lasts longer
 //	failure.go       what a client is told when something is wrong
 //	request.go       what a request to watch a chat asks for
 //	query.go         the same as a query, for EventSource

@@ -19,7 +19,7 @@ var (
 	errPanic    = problem.New(problem.Internal, "a fault of the server; it has been logged")
 )
 
-func tooLarge(limit int) error {
+func tooLarge(limit int) *problem.Error {
 	return problem.New(problem.TooLarge, "the body is larger than %d bytes, which is the most allowed here", limit)
 }
 

@@ -34,6 +34,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, q watch) error {
 	if !canFlush(w) {
 		return errNoFlush
 	}
+	unhurried(w)
 	o, ctx, err := s.observers.admit(r.Context())
 	if err != nil {
 		s.refused(err)
@@ -43,7 +44,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, q watch) error {
 	entry, err := s.find(ctx, q)
 	if errors.Is(err, consumer.ErrIdle) {
 		w.Header().Set("Cache-Control", "no-store")
-		w.WriteHeader(http.StatusNoContent)
+		writeEmpty(w, http.StatusNoContent)
 		return nil
 	}
 	if err == nil {
@@ -63,6 +64,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, q watch) error {
 func (s *Server) find(ctx context.Context, q watch) (*runs.Entry, error) {
 	s.metrics.waiters.Inc()
 	defer s.metrics.waiters.Dec()
+	q.wait = min(q.wait, s.cfg.MaxWait)
 	e, err := s.cfg.Hub.Find(ctx, q.find())
 	if err != nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -135,11 +135,11 @@ func chatOf(chatID, threadID *string) (string, error) {
 }
 
 // milliseconds is a wait: an integer in plain digits, from 0 on, however large,
-// clamped to maxWait.
+// clamped to MaxWait.
 type milliseconds time.Duration
 
-// maxWait is the longest a request waits for a run to appear.
-const maxWait = 30 * time.Second
+// MaxWait is the longest that any relay lets a request wait for a run to appear.
+const MaxWait = 30 * time.Second
 
 // UnmarshalJSON implements json.Unmarshaler; package problem names the field.
 func (m *milliseconds) UnmarshalJSON(raw []byte) error {
@@ -147,6 +147,6 @@ func (m *milliseconds) UnmarshalJSON(raw []byte) error {
 	if err != nil && !errors.Is(err, strconv.ErrRange) { // one out of range is as large as can be
 		return problem.New(problem.BadRequest, "must be an integer from 0 on, in plain digits")
 	}
-	*m = milliseconds(time.Duration(min(n, uint64(maxWait/time.Millisecond))) * time.Millisecond)
+	*m = milliseconds(time.Duration(min(n, uint64(MaxWait/time.Millisecond))) * time.Millisecond)
 	return nil
 }

@@ -40,7 +40,7 @@ func New(cfg Config) (*Server, error) {
 		room:      semaphore.NewWeighted(roomBytes), histories: semaphore.NewWeighted(maxHistories),
 	}
 	s.base, s.breakOff = context.WithCancelCause(context.Background())
-	s.handler = cfg.cross(s.routes())
+	s.handler = cfg.cross(boundBody(s.routes()))
 	return s, nil
 }
 

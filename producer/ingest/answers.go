@@ -109,7 +109,9 @@ const (
 func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
-	err := problem.DecodeBody(r, maxBody, v)
+	if err := problem.DecodeBody(r, maxBody, v); err != nil {
+		return err // the rest of the body has no more time than that either
+	}
 	_ = rc.SetReadDeadline(time.Time{})
-	return err
+	return nil
 }

@@ -82,20 +82,20 @@ func (h *Handler) serveStream(f problem.Func) http.HandlerFunc {
 		rc := http.NewResponseController(w)
 		_ = rc.SetReadDeadline(time.Time{})
 		_ = rc.SetWriteDeadline(time.Time{})
-		if !streams(r) {
-			return f(w, r) // net/http reads the rest by itself
-		}
-		_ = rc.EnableFullDuplex()
+		open := streams(r)
+		if open {
+			_ = rc.EnableFullDuplex()
+		} // else net/http reads the rest by itself
 		body := &watchedBody{ReadCloser: r.Body}
 		r.Body = body
 		err := f(w, r)
 		if err != nil && !body.ended {
 			_ = rc.SetReadDeadline(time.Now().Add(leaveTimeout))
-			if r.ProtoMajor == 1 {
+			if open && r.ProtoMajor == 1 {
 				w.Header().Set("Connection", "close")
 			}
 		}
-		if err != nil && r.Context().Err() != nil {
+		if err != nil && open && r.Context().Err() != nil {
 			// Reading was interrupted, which net/http takes for the caller having left.
 			problem.Write(w, answerTo(err))
 		}
