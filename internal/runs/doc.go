@@ -8,6 +8,7 @@
 //	page.go      reading the log and the segments forward, in bounded pages
 //	entry.go     a run's entry: who writes it, where its segments end, its end
 //	pointer.go   a chat's pointer: moving it, and waiting for it to move
+//	changes.go   all entries and pointers, read and as they change
 //	segment.go   segments: stored once, read in order
 //	start.go     starting a run: record, entry, pointer, the older run's end
 //	promote.go   the next turn of a chat's queue gets its time
@@ -18,6 +19,7 @@
 //	question.go  what a run has asked, and closing it
 //	closed.go    what a run's log says of that
 //	memory.go    what an agent keeps of a chat between its turns
+//	switch.go    kill switches: stored, read all at once, heard
 //	lease.go     a producer process's claim to be alive
 //	reconnect.go telling waiters that the connection is back
 //	end.go       ending a run that is not one's own
