@@ -6,6 +6,7 @@
 //	token.go    the one encoding of outside strings into subject and key tokens
 //	names.go    streams, buckets, subjects and keys
 //	turn_names.go  the same for turns, controls and history
+//	switch.go   the keys of the kill switches
 //	record.go   a record: one JetStream message of a run, its header and body
 //	segment.go  a segment: compacted events as they lie in the key-value bucket
 //	end.go      how and why a run ended

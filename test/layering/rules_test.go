@@ -20,6 +20,7 @@ var rules = []rule{
 	{"internal/ops", allow("internal/problem")},
 	{"internal/runs", allow("internal/agui", "subjects")},
 	{"internal/turns", allow("internal/runs", "subjects")},
+	{"internal/killswitch", allow("internal/runs", "subjects")},
 	{"internal/history", allow("internal/runs", "subjects")},
 
 	{"producer", allow("internal/runs", "internal/agui", "subjects")},
@@ -38,7 +39,7 @@ var rules = []rule{
 
 	{"internal/probe", allow("consumer", "subjects")},
 
-	{"relay", allow("consumer", "internal/auth", "internal/history", "internal/ops", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
+	{"relay", allow("consumer", "internal/auth", "internal/history", "internal/killswitch", "internal/ops", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
 
 	{"internal/app", allow(anything)},
 	{"cmd/...", allow(anything)},
