@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -39,29 +40,19 @@ const (
 	doneTimeout   = 5 * time.Second
 )
 
-// Workers opens the work queue's consumer, which all workers share.
-func (q *Queue) Workers(ctx context.Context) (*Claimer, error) {
-	c, err := q.store.JetStream().CreateOrUpdateConsumer(ctx, subjects.TurnsStream, jetstream.ConsumerConfig{
-		Durable:       subjects.Workers,
-		Description:   "Rejoin: turns for workers",
-		AckPolicy:     jetstream.AckExplicitPolicy,
-		AckWait:       q.cfg.AckWait,
-		MaxDeliver:    -1,
-		MaxAckPending: maxClaimed,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("opening the work queue: %w", err)
-	}
-	return &Claimer{queue: q, consumer: c}, nil
-}
-
-// maxClaimed is how many turns all workers together may have claimed and not begun.
-const maxClaimed = 10_000
-
 // Claimer takes turns out of the work queue. Its methods may be called at once.
 type Claimer struct {
 	queue    *Queue
-	consumer jetstream.Consumer
+	consumer atomic.Pointer[jetstream.Consumer]
+	failing  atomic.Pointer[error]
+}
+
+// Failing is why the work queue could not be read when it was asked last, nil where it could.
+func (c *Claimer) Failing() error {
+	if err := c.failing.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // Next waits for a turn whose run has not begun, and claims it. It asks again for as
@@ -72,13 +63,17 @@ func (c *Claimer) Next(ctx context.Context) (*Claim, error) {
 		claim, err := c.next(ctx)
 		switch {
 		case claim != nil:
+			c.failing.Store(nil)
 			return claim, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err == nil:
+			c.failing.Store(nil)
 			wait = claimRetry
 			continue
 		}
+		err = c.reopen(ctx, err)
+		c.failing.Store(&err)
 		c.queue.log.Warn("no turns can be claimed; asking again", "error", err)
 		select {
 		case <-ctx.Done():
@@ -95,7 +90,7 @@ func (c *Claimer) next(ctx context.Context) (*Claim, error) {
 	asking, cancel := context.WithTimeout(ctx, claimWait)
 	defer cancel()
 	back := c.queue.store.Reconnected()
-	batch, err := c.consumer.Fetch(1, jetstream.FetchContext(asking))
+	batch, err := (*c.consumer.Load()).Fetch(1, jetstream.FetchContext(asking))
 	if err != nil {
 		return nil, err
 	}

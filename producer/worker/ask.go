@@ -47,6 +47,10 @@ func (j *job) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	if f := j.w.cfg.Metrics.Asked; f != nil {
 		f()
 	}
+	if f := j.w.cfg.Metrics.Asking; f != nil {
+		f(1)
+		defer f(-1)
+	}
 	select {
 	case c := <-open.answer:
 		return j.answered(open, c)

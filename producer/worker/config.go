@@ -64,9 +64,29 @@ func (c Config) withDefaults() (Config, error) {
 // Metrics is told what happens. A nil function is not called. They are called from many
 // goroutines at once and must not block.
 type Metrics struct {
+	Claimed func()                                           // a turn was taken out of the work queue
+	Begun   func()                                           // its run was begun by this worker
 	Running func(delta int)                                  // turns being answered
 	Waited  func(time.Duration)                              // from sending a turn to its beginning, by two clocks
 	Done    func(reason subjects.Reason, took time.Duration) // a turn is over, as far as this worker is concerned
 	Lost    func()                                           // a turn's run was ended by somebody else
+	Failed  func(how Failure)                                // a turn's agent failed
 	Asked   func()                                           // a question was put
+	Asking  func(delta int)                                  // questions that wait for their answer
+}
+
+// Failure is how an agent failed.
+type Failure string
+
+// How agents fail.
+const (
+	FailedError Failure = "error" // it returned an error
+	FailedPanic Failure = "panic"
+	FailedStuck Failure = "stuck" // it did not stop when it was told to
+)
+
+func (m *Metrics) failed(how Failure) {
+	if m.Failed != nil {
+		m.Failed(how)
+	}
 }

@@ -4,6 +4,7 @@
 //
 //	worker.go   Worker: claiming turns, how many at once, shutting down
 //	config.go   Config and Metrics
+//	ready.go    whether it takes turns
 //	connect.go  Connect, the way in for other modules
 //	job.go      one turn from its beginning to its end
 //	output.go   the agent's events on their way into the run

@@ -71,6 +71,9 @@ func (j *job) answer() {
 	listen.Go(func() { j.listen(listening) })
 
 	how, err := j.runAgent()
+	if how == returned && err != nil && !errors.Is(err, errPanicked) { // which was counted when it happened
+		j.w.cfg.Metrics.failed(FailedError)
+	}
 	if how == lost {
 		j.abort()
 		return
@@ -117,6 +120,7 @@ func (j *job) runAgent() (ending, error) {
 		<-j.w.places
 	case <-patience.C:
 		j.log.Warn("the agent does not stop; its turn ends without it", "why", cause)
+		j.w.cfg.Metrics.failed(FailedStuck)
 		j.w.agents.Go(func() { j.leave(result) })
 		err = cause
 	}
@@ -144,6 +148,7 @@ func (j *job) call(ctx context.Context) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			j.log.Error("an agent panicked", "panic", v, "stack", string(debug.Stack()))
+			j.w.cfg.Metrics.failed(FailedPanic)
 			err = errPanicked
 		}
 	}()

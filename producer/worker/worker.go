@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rejoin/rejoin/internal/turns"
@@ -26,6 +27,8 @@ type Worker struct {
 	end     context.CancelCauseFunc
 	hard    context.Context // what turns are ended in: outlives life by what that may take
 	stopAll context.CancelFunc
+
+	state atomic.Pointer[state] // nil before the work queue is open
 
 	hurry  chan struct{}
 	hurryE sync.Once
@@ -69,6 +72,7 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 		return err
 	}
 	w.log.Info("taking turns", "at_once", w.cfg.Concurrency, "steerable", w.steerable)
+	w.state.Store(&state{claimer, ctx.Done()})
 	for w.claim(ctx, claimer) {
 	}
 	return w.drain()
@@ -85,6 +89,9 @@ func (w *Worker) claim(ctx context.Context, claimer *turns.Claimer) bool {
 	if err != nil {
 		<-w.places
 		return false
+	}
+	if f := w.cfg.Metrics.Claimed; f != nil {
+		f()
 	}
 	w.jobs.Go(func() { w.turn(c) })
 	return true
@@ -122,6 +129,9 @@ func (w *Worker) begin(c *turns.Claim) *job {
 	}
 	if run == nil {
 		return nil
+	}
+	if f := w.cfg.Metrics.Begun; f != nil {
+		f()
 	}
 	if f := w.cfg.Metrics.Waited; f != nil {
 		f(time.Since(c.SentAt))
