@@ -14,7 +14,15 @@ func (r *Reader) fallBehind(cause string) {
 	if cause == "gap" && r.hub.cfg.Metrics.Gap != nil {
 		r.hub.cfg.Metrics.Gap()
 	}
-	r.cause, r.log = cause, nil
+	r.cause = cause
+	r.endReplay()
+}
+
+// endReplay lets go of the log and of what it takes.
+func (r *Reader) endReplay() {
+	r.log = nil
+	r.paged.end()
+	r.room.set(0)
 }
 
 // stuckTries is how often a reader asks again when the broker shows less than is
@@ -34,7 +42,7 @@ func (r *Reader) catchUp(ctx context.Context) error {
 			}
 			r.from = e.ReplayFrom(r.seq)
 		}
-		r.log = &replay{hub: r.hub, id: r.id, from: r.from}
+		r.log = &replay{hub: r.hub, id: r.id, from: r.from, room: &r.room, hold: &r.paged}
 		r.from = 0
 	}
 	b, ok, err := r.log.next(ctx, r.seq)
@@ -54,7 +62,7 @@ func (r *Reader) catchUp(ctx context.Context) error {
 		r.take(b)
 		return nil
 	}
-	r.log = nil
+	r.endReplay()
 	if r.stuck++; r.stuck > stuckTries {
 		r.stuck = 0
 		r.fallBehind("gap")
@@ -82,10 +90,12 @@ func pause(ctx context.Context, try int) error {
 // when it would only take events away: the log is lost, and the segments hold no more
 // than the observer has.
 func (r *Reader) snapshot(ctx context.Context) (f Frame, ok bool, err error) {
-	data, err := r.obs.snapshot(ctx, r.entry, r.obs.tail.kept(), r.seq)
+	r.endReplay() // who waits for room holds none
+	data, err := r.hub.snapshot(ctx, r.entry, r.obs.tail.kept(), r.seq, false)
 	if err != nil {
 		return Frame{}, false, err
 	}
+	r.given.Store(data) // until the next Poll, or Close
 	if r.obs.tail.departed(data.Seq) {
 		return Frame{}, false, ErrGone
 	}
@@ -97,6 +107,6 @@ func (r *Reader) snapshot(ctx context.Context) (f Frame, ok bool, err error) {
 	if r.hub.cfg.Metrics.Snapshot != nil {
 		r.hub.cfg.Metrics.Snapshot(cause)
 	}
-	r.seq, r.from, r.placed, r.given = data.Seq, data.resume, true, data
+	r.seq, r.from, r.placed = data.Seq, data.resume, true
 	return Frame{Type: Snapshot, RunID: r.id, Seq: data.Seq, Events: data.Events}, true, nil
 }

@@ -12,12 +12,13 @@
 // Reading from the broker:
 //
 //	hub.go             Hub: what the readers of one process share, and its bounds
+//	budget.go          how many bytes of logs and snapshots are held at once, and whose turn it is
 //	observed.go        a tail with its subscription, its check of silence, its count of readers
 //	tail.go            the newest records of one observed run
 //	assemble.go        records into blocks of whole events
 //	replay.go          a run's log from a seq on, page by page
 //	snapshot.go        segments and a fold of what follows them
-//	share.go           one large snapshot for all who need it at the same time
+//	share.go           one snapshot for all who need it at the same time
 //	reader.go          Reader: one observer's frames out of all of these
 //	reading_errors.go  their sentinels
 //
@@ -45,6 +46,8 @@
 // Both pull. Nothing is queued for one observer, neither has a goroutine of its
 // own, and a slow one falls behind without holding up a producer, a relay or
 // another observer; in a Client that is the connection's flow control. Readers of one
-// run who need a snapshot wait for the one that is being made. Calls of
-// Stream.Next take turns. Close waits for the Next at work, which it ends at once.
+// run who need a snapshot wait for the one that is being made. Who needs a page of a log
+// or a snapshot waits, in order of arrival, while those at hand take HubConfig.MaxBytes;
+// who holds some of that does not wait for more, and is Overdue when it holds it for too
+// long. Calls of Stream.Next take turns. Close waits for the Next at work, which it ends at once.
 package consumer

@@ -20,6 +20,8 @@ type HubConfig struct {
 	GapThreshold uint64        // events a reader may be behind and still be replayed; 0 means subjects.GapThreshold, which is also the most
 	MaxCatchUps  int           // reads of logs under way at once; 0 means 64
 	MaxSnapshots int           // snapshots being built at once; 0 means 8
+	MaxBytes     int           // of logs and snapshots, held for readers at once; 0 means 128 MiB, at least 1 MiB
+	HoldTime     time.Duration // how long a reader may hold such bytes while others wait, and a second for each MiB; 0 means 30 s
 	Silence      time.Duration // how long a quiet tail waits before it asks; 0 means 5 s
 	Metrics      HubMetrics    // the zero value counts nothing
 	Logger       *slog.Logger  // may be nil
@@ -28,12 +30,13 @@ type HubConfig struct {
 // HubMetrics is told what readers do. A nil function is not called; those that are
 // set may be called from many goroutines at once.
 type HubMetrics struct {
-	Tails        func(delta int)     // observed runs
-	Snapshot     func(cause string)  // a snapshot was given out: attach, replaced, ahead, window, gap
-	Gap          func()              // an open stream fell out of what can be replayed
-	Replay       func(events int)    // a page of events was read from the log
-	CatchUp      func(time.Duration) // from attaching to the first time at the head
-	SilenceFound func()              // asking a quiet run found what the live subject had not brought
+	Tails        func(delta int)                // observed runs
+	Held         func(bytes int64, waiting int) // of HubConfig.MaxBytes, and who waits for some; must not call the hub
+	Snapshot     func(cause string)             // a snapshot was given out: attach, replaced, ahead, window, gap
+	Gap          func()                         // an open stream fell out of what can be replayed
+	Replay       func(events int)               // a page of events was read from the log
+	CatchUp      func(time.Duration)            // from attaching to the first time at the head
+	SilenceFound func()                         // asking a quiet run found what the live subject had not brought
 }
 
 // Hub shares the tails of observed runs among their readers. All methods may be
@@ -45,6 +48,8 @@ type Hub struct {
 	catchUps  *semaphore.Weighted
 	snapshots *semaphore.Weighted
 	checks    *semaphore.Weighted
+	budget    *budget
+	shelf     shelf
 	live      []chan *nats.Msg
 
 	ctx    context.Context
@@ -64,6 +69,12 @@ const (
 	checksAtOnce = 32
 )
 
+// DefaultMaxBytes is HubConfig.MaxBytes unless set. A page of a run that speaks at a
+// token's pace takes some 150 KiB: it is room for about 900 readers that catch up at
+// once, many times what the broker serves at once, and for two snapshots of the largest
+// kind that is met in practice, 50 MiB.
+const DefaultMaxBytes = 128 << 20
+
 // NewHub makes a hub and starts its few goroutines; Close ends them.
 func NewHub(cfg HubConfig) *Hub {
 	if cfg.GapThreshold == 0 || cfg.GapThreshold > subjects.GapThreshold {
@@ -74,6 +85,12 @@ func NewHub(cfg HubConfig) *Hub {
 	}
 	if cfg.MaxSnapshots <= 0 {
 		cfg.MaxSnapshots = 8
+	}
+	if cfg.MaxBytes <= 0 {
+		cfg.MaxBytes = DefaultMaxBytes
+	}
+	if cfg.HoldTime <= 0 {
+		cfg.HoldTime = 30 * time.Second
 	}
 	if cfg.Silence <= 0 {
 		cfg.Silence = 5 * time.Second
@@ -86,6 +103,8 @@ func NewHub(cfg HubConfig) *Hub {
 		catchUps:  semaphore.NewWeighted(int64(cfg.MaxCatchUps)),
 		snapshots: semaphore.NewWeighted(int64(cfg.MaxSnapshots)),
 		checks:    semaphore.NewWeighted(checksAtOnce),
+		budget:    &budget{limit: max(int64(cfg.MaxBytes), pageRoom), told: cfg.Metrics.Held},
+		shelf:     shelf{runs: map[subjects.RunID]*shared{}},
 		tails:     map[subjects.RunID]*observed{},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())

@@ -19,8 +19,6 @@ type observed struct {
 	refs int // guarded by hub.mu
 	sub  *nats.Subscription
 
-	shared shared // snapshot
-
 	mu       sync.Mutex
 	timer    *time.Timer
 	wait     time.Duration

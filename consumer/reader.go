@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/rejoin/rejoin/internal/runs"
@@ -34,13 +35,15 @@ type Reader struct {
 	entry *runs.Entry
 	from  uint64 // where a replay may start: the stream sequence of a known record; 0: ask
 
-	seq    uint64        // the last event given out
-	placed bool          // seq is what the observer has
-	cause  string        // why a snapshot comes next; "" when none does
-	rest   []byte        // the events after seq that are at hand, one a line
-	log    *replay       // set while catching up
-	stuck  int           // reads in a row that brought nothing
-	given  *SnapshotData // the one being given out: others share it meanwhile
+	seq    uint64                       // the last event given out
+	placed bool                         // seq is what the observer has
+	cause  string                       // why a snapshot comes next; "" when none does
+	rest   []byte                       // the events after seq that are at hand, one a line
+	log    *replay                      // set while catching up
+	stuck  int                          // reads in a row that brought nothing
+	room   share                        // what the replay takes of the hub's budget
+	paged  hold                         // the page at hand
+	given  atomic.Pointer[SnapshotData] // the one being given out: others share it meanwhile
 
 	salvaged bool // since the log was lost, the segments were tried
 	synced   bool // a Synced frame is still owed
@@ -58,7 +61,7 @@ func (h *Hub) Open(ctx context.Context, e *runs.Entry, opt ReadOptions) (*Reader
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{hub: h, obs: o, id: e.RunID, entry: e, synced: opt.Synced, attached: time.Now()}
+	r := &Reader{hub: h, obs: o, id: e.RunID, entry: e, synced: opt.Synced, attached: time.Now(), room: share{of: h.budget}}
 	known, _ := o.tail.head()
 	ahead := opt.Cursor != nil && opt.Cursor.AfterSeq > known
 	if fresh || ahead || known == 0 {
@@ -92,10 +95,19 @@ func (r *Reader) RunID() subjects.RunID { return r.id }
 
 // Close lets go of the run. It may be called twice.
 func (r *Reader) Close() {
+	r.endReplay()
+	r.given.Swap(nil).Release()
 	if r.obs != nil {
 		r.hub.leave(r.obs)
 		r.obs = nil
 	}
+}
+
+// Overdue says that the frames at hand have been held for longer than they may while
+// others wait for their room; see HubConfig.HoldTime. Whoever writes them to the
+// observer gives it up then. It may be called at any time, from any goroutine.
+func (r *Reader) Overdue() bool {
+	return r.given.Load().Overdue() || r.paged.overdue(r.hub.budget, r.hub.cfg.HoldTime)
 }
 
 // Changed is closed when Poll may have something again. It belongs to the last call
@@ -126,7 +138,8 @@ func (r *Reader) Next(ctx context.Context) (Frame, error) {
 // called again. ErrBrokerUnavailable is also for an observer that has everything that
 // is known, while the broker cannot be asked whether there is more.
 func (r *Reader) Poll(ctx context.Context) (f Frame, ok bool, err error) {
-	r.wake, r.given = nil, nil
+	r.wake = nil
+	r.given.Swap(nil).Release()
 	for {
 		if len(r.rest) > 0 {
 			return r.event(), true, nil
@@ -142,7 +155,8 @@ func (r *Reader) Poll(ctx context.Context) (f Frame, ok bool, err error) {
 		st := r.obs.tail.after(r.seq)
 		switch {
 		case st.ok:
-			r.log, r.from, r.stuck = nil, 0, 0
+			r.endReplay()
+			r.from, r.stuck = 0, 0
 			r.take(st.block)
 		case st.gone:
 			return Frame{}, false, ErrGone
@@ -189,7 +203,8 @@ func (r *Reader) take(b block) {
 
 // atHead notes the first time that the observer has everything.
 func (r *Reader) atHead() {
-	r.log, r.stuck = nil, 0
+	r.endReplay()
+	r.stuck = 0
 	if !r.attached.IsZero() && r.hub.cfg.Metrics.CatchUp != nil {
 		r.hub.cfg.Metrics.CatchUp(time.Since(r.attached))
 	}

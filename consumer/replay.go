@@ -21,7 +21,18 @@ type replay struct {
 	from uint64 // stream sequence to read on from
 	asm  assembler
 	page []runs.Stored
+	room *share // nil where somebody else answers for the bytes
+	hold *hold  // nil without room
 }
+
+const (
+	// pageRoom is what a page takes before it is known how large it is: a page that
+	// is full.
+	pageRoom = 1 << 20
+
+	// recordRoom is what a record takes besides its body.
+	recordRoom = 512
+)
 
 // next returns the first block that holds an event after seq. ok is false when the
 // log, as whoever answered sees it, has nothing more. errWindow says that the
@@ -50,20 +61,64 @@ func (p *replay) take(st *runs.Stored) (block, bool) {
 	return b, ok
 }
 
-// read asks for the next page. How many ask at once is bounded, since each keeps
-// publishers from the stream for a moment.
+// read asks for the next page, for which there has to be room.
 func (p *replay) read(ctx context.Context) error {
-	if err := p.hub.catchUps.Acquire(ctx, 1); err != nil {
+	p.page = nil
+	if err := p.reserve(ctx); err != nil {
 		return err
 	}
-	defer p.hub.catchUps.Release(1)
-	page, err := p.hub.store.Page(ctx, p.id, p.from)
+	page, err := p.ask(ctx)
+	p.fill(page)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
+		return err
 	}
 	p.page = page
 	if n := p.hub.cfg.Metrics.Replay; n != nil && len(page) > 0 {
 		n(int(page[len(page)-1].Last - page[0].Prev()))
 	}
 	return nil
+}
+
+// reserve gives back what the page before took, and waits for room for another. Who
+// holds the beginning of an event that is stored in parts does not wait: others may be
+// waiting for that.
+func (p *replay) reserve(ctx context.Context) error {
+	if p.room == nil {
+		return nil
+	}
+	open := int64(len(p.asm.body))
+	if open > 0 {
+		p.room.set(open + pageRoom)
+		return nil
+	}
+	p.hold.end()
+	p.room.set(0)
+	return p.room.wait(ctx, pageRoom)
+}
+
+// fill corrects the room to what the page takes.
+func (p *replay) fill(page []runs.Stored) {
+	if p.room == nil {
+		return
+	}
+	n := int64(len(p.asm.body))
+	for i := range page {
+		n += int64(len(page[i].Body)) + recordRoom
+	}
+	p.room.set(n)
+	p.hold.begin(n)
+}
+
+// ask reads a page. How many ask at once is bounded, since each keeps publishers from
+// the stream for a moment.
+func (p *replay) ask(ctx context.Context) ([]runs.Stored, error) {
+	if err := p.hub.catchUps.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer p.hub.catchUps.Release(1)
+	page, err := p.hub.store.Page(ctx, p.id, p.from)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
+	}
+	return page, nil
 }

@@ -25,6 +25,7 @@
 //	wire.go          protocol 1
 //	legacy.go        plain AG-UI for stock clients
 //	observers.go     who is watching: admission, age, leaving
+//	limits.go        how much anybody may have of a relay
 //	drain.go         going away without losing anybody's place
 //	runs.go          /runs/{run_id} and its snapshot
 //	controls.go      /runs/{run_id}/controls: what a producer over HTTP is sent

@@ -47,7 +47,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 
 // writeTurns writes inputs and events as they are stored.
 func (s *Server) writeTurns(w http.ResponseWriter, turns []history.Turn) error {
-	out := s.chunked(w)
+	out := s.chunked(w, nil)
 	out.text(`{"turns":[`)
 	for i, t := range turns {
 		if i > 0 {

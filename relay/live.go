@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/rejoin/rejoin/consumer"
@@ -105,6 +106,7 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, o *observer,
 	defer out.close() // also when something below panics
 	st := &stream{wire: wire, sink: out, leave: o.leave, brokerPatience: s.cfg.BrokerPatience, count: s.countFrame}
 	run := &lateReader{open: open}
+	out.cutWhen(run.overdue)
 	defer run.close()
 
 	err := out.comment()
@@ -131,28 +133,35 @@ func (s *Server) countFrame(t consumer.FrameType) {
 // or fail and be asked again, as for any other read.
 type lateReader struct {
 	open   func(context.Context) (*consumer.Reader, error)
-	reader *consumer.Reader
+	reader atomic.Pointer[consumer.Reader]
 }
 
 func (l *lateReader) Poll(ctx context.Context) (consumer.Frame, bool, error) {
-	if l.reader == nil {
+	r := l.reader.Load()
+	if r == nil {
 		var err error
-		if l.reader, err = l.open(ctx); err != nil {
+		if r, err = l.open(ctx); err != nil {
 			return consumer.Frame{}, false, err
 		}
+		l.reader.Store(r)
 	}
-	return l.reader.Poll(ctx)
+	return r.Poll(ctx)
 }
 
 func (l *lateReader) Changed() <-chan struct{} {
-	if l.reader == nil {
-		return nil
+	if r := l.reader.Load(); r != nil {
+		return r.Changed()
 	}
-	return l.reader.Changed()
+	return nil
+}
+
+func (l *lateReader) overdue() bool {
+	r := l.reader.Load()
+	return r != nil && r.Overdue()
 }
 
 func (l *lateReader) close() {
-	if l.reader != nil {
-		l.reader.Close()
+	if r := l.reader.Load(); r != nil {
+		r.Close()
 	}
 }

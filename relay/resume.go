@@ -26,6 +26,7 @@ func (s *Server) resumeInput(ctx context.Context, asked *turns.Turn, resume []tu
 	if err != nil {
 		return nil, err
 	}
+	defer data.Release()
 	if !agui.IsRunInput(asked.Input) && s.cfg.History != nil {
 		earlier, err := s.cfg.History.Read(ctx, asked.Realm, asked.ChatID, history.MaxLimit)
 		if err != nil {

@@ -108,17 +108,20 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	data, err := s.cfg.Hub.Snapshot(r.Context(), e)
+	ctx, cancel := context.WithTimeout(r.Context(), actTimeout) // there may be no room for it
+	defer cancel()
+	data, err := s.cfg.Hub.Snapshot(ctx, e)
 	if err != nil {
-		return err
+		return waited(r.Context(), err)
 	}
+	defer data.Release()
 	w.Header().Set("ETag", entityTag(e.RunID, data.Seq, data.End))
 	w.Header().Set("Content-Type", "application/json")
 	return s.writeSnapshot(w, e.RunID, data)
 }
 
-func (s *Server) writeSnapshot(w http.ResponseWriter, id subjects.RunID, data consumer.SnapshotData) error {
-	out := s.chunked(w)
+func (s *Server) writeSnapshot(w http.ResponseWriter, id subjects.RunID, data *consumer.SnapshotData) error {
+	out := s.chunked(w, data.Overdue)
 	out.text(`{"run_id":"` + string(id) + `","seq":` + strconv.FormatUint(data.Seq, 10) + `,"events":`)
 	out.array(data.Events)
 	end := "null"
@@ -131,10 +134,13 @@ func (s *Server) writeSnapshot(w http.ResponseWriter, id subjects.RunID, data co
 }
 
 // chunked writes an answer of any size, each chunk within the time that an observer
-// has for one.
-func (s *Server) chunked(w http.ResponseWriter) *chunks {
+// has for one. It is broken off where overdue, which may be nil, says so.
+func (s *Server) chunked(w http.ResponseWriter, overdue func() bool) *chunks {
 	rc := http.NewResponseController(w)
 	return &chunks{send: func(b []byte) error {
+		if overdue != nil && overdue() {
+			return errOverdue
+		}
 		if err := rc.SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return err
 		}

@@ -31,6 +31,7 @@ type sink struct {
 	keepAlive time.Duration // the longest time without a byte
 	patience  time.Duration // how long one write may take
 	failed    func(error)   // told once, when a write has failed; must not block
+	overdue   func() bool   // whether others wait for what is being written; may be nil
 
 	mu     sync.Mutex
 	out    chunks
@@ -49,6 +50,13 @@ func newSink(w http.ResponseWriter, keepAlive, patience time.Duration, failed fu
 	s.timer = time.AfterFunc(time.Hour, s.tick)
 	s.timer.Reset(keepAlive)
 	return s
+}
+
+// cutWhen cuts the observer off when overdue says so.
+func (s *sink) cutWhen(overdue func() bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.overdue = overdue
 }
 
 // put appends what encode appends; it goes out with the next flush, or sooner.
@@ -116,6 +124,9 @@ func (s *sink) flushLocked() error {
 
 // write passes one chunk on, within the time that one may take.
 func (s *sink) write(b []byte) error {
+	if s.overdue != nil && s.overdue() {
+		return errOverdue
+	}
 	if err := s.deadline(time.Now().Add(s.patience)); err != nil {
 		return err
 	}
