@@ -8,11 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/rejoin/rejoin/consumer"
-	"github.com/rejoin/rejoin/internal/runs"
-	"github.com/rejoin/rejoin/subjects"
 )
 
-// Metrics are the numbers of a relay, of its hub and of its janitor. Every label
+// Metrics are the numbers of a relay and of its hub. Every label
 // has a fixed set of values, so the number of series never grows. A nil *Metrics is
 // not usable; Config without one gets its own.
 type Metrics struct {
@@ -26,6 +24,7 @@ type Metrics struct {
 	frames    *prometheus.CounterVec
 	bytes     prometheus.Counter
 	panics    prometheus.Counter
+	switched  prometheus.Gauge
 	requests  *prometheus.CounterVec
 	turns     *prometheus.CounterVec
 
@@ -35,21 +34,15 @@ type Metrics struct {
 	replayed  prometheus.Counter
 	catchUp   prometheus.Histogram
 	silence   prometheus.Counter
-
-	ended       *prometheus.CounterVec
-	evicted     prometheus.Counter
-	sweep       prometheus.Histogram
-	sweepErrors prometheus.Counter
 }
 
 // The values that labels may have, besides other.
 var (
 	closeCauses = []string{string(causeEnd), string(causeAge), string(causeDrain), string(causeClient), string(causeStalled),
-		string(causeGone), string(causeBroker), string(causeGap), string(causeError)}
+		string(causeGone), string(causeBroker), string(causeGap), string(causeError), string(causeSwitchedOff)}
 	snapshotCauses = []string{"attach", "replaced", "ahead", "window", "gap"}
-	endReasons     = []string{string(subjects.ReasonAbandoned), string(subjects.ReasonSuperseded)}
 	frameTypes     = []string{consumer.Snapshot.String(), consumer.Event.String(), consumer.Synced.String(), consumer.End.String()}
-	refusals       = []string{"full", "draining"}
+	refusals       = []string{"full", "draining", "switched_off"}
 	wires          = []string{protocol1{}.name(), (*legacy)(nil).name(), wireControls}
 	sends          = []string{"started", "queued", "steered", "repeated"}
 )
@@ -66,7 +59,6 @@ func NewMetrics(reg *prometheus.Registry) *Metrics {
 	m := &Metrics{registry: reg}
 	m.observe()
 	m.read()
-	m.clean()
 	for _, c := range []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := reg.Register(c); err != nil && !errors.As(err, &prometheus.AlreadyRegisteredError{}) {
 			panic(err)
@@ -87,6 +79,7 @@ func (m *Metrics) observe() {
 	m.frames = m.vector("rejoin_frames_total", "Frames written, by type.", "type", frameTypes)
 	m.bytes = m.counter("rejoin_stream_bytes_total", "Bytes written to streams, before any transfer encoding.")
 	m.panics = m.counter("rejoin_http_panics_total", "Panics in handlers; each is a fault to report.")
+	m.switched = m.gauge("rejoin_switched_off_percent", "Percentage of all tenants' chats that may not be watched.")
 	m.turns = m.vector("rejoin_turns_taken_total", "Messages taken, by what became of them.", "how", sends)
 	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rejoin_http_requests_total",
 		Help: "Requests answered, by route pattern, method and status class."}, []string{"route", "method", "status"})
@@ -102,13 +95,6 @@ func (m *Metrics) read() {
 	m.silence = m.counter("rejoin_silence_found_total", "Times that asking a quiet run found what the live subject had not brought.")
 }
 
-func (m *Metrics) clean() {
-	m.ended = m.vector("rejoin_janitor_ended_total", "Runs that got their end from the janitor, by reason.", "reason", endReasons)
-	m.evicted = m.counter("rejoin_janitor_evicted_total", "Ended runs that left.")
-	m.sweep = m.histogram("rejoin_janitor_sweep_seconds", "How long a sweep took.")
-	m.sweepErrors = m.counter("rejoin_janitor_sweep_errors_total", "Sweeps that did not finish; the next one goes on.")
-}
-
 // Hub gives the functions that count for a hub.
 func (m *Metrics) Hub() consumer.HubMetrics {
 	return consumer.HubMetrics{
@@ -118,19 +104,5 @@ func (m *Metrics) Hub() consumer.HubMetrics {
 		Replay:       func(events int) { m.replayed.Add(float64(max(events, 0))) },
 		CatchUp:      func(d time.Duration) { m.catchUp.Observe(d.Seconds()) },
 		SilenceFound: m.silence.Inc,
-	}
-}
-
-// Janitor gives the functions that count for a janitor.
-func (m *Metrics) Janitor() runs.JanitorMetrics {
-	return runs.JanitorMetrics{
-		Ended:   func(r subjects.Reason) { m.ended.WithLabelValues(oneOf(string(r), endReasons)).Inc() },
-		Evicted: m.evicted.Inc,
-		Swept: func(took time.Duration, err error) {
-			m.sweep.Observe(took.Seconds())
-			if err != nil {
-				m.sweepErrors.Inc()
-			}
-		},
 	}
 }

@@ -2,20 +2,17 @@ package relay_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rejoin/rejoin/relay"
-	"github.com/rejoin/rejoin/subjects"
 )
 
 // OPS-03: the number of series does not grow with what clients send, and nothing
@@ -79,7 +76,7 @@ func TestMetricsAreNamedByConvention(t *testing.T) {
 	}
 }
 
-func TestHubAndJanitorAreCounted(t *testing.T) {
+func TestTheHubIsCounted(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, nil)
 	r := f.start("c")
@@ -100,11 +97,6 @@ func TestHubAndJanitorAreCounted(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := relay.NewMetrics(reg)
 	require.Same(t, reg, m.Registry())
-	j := m.Janitor()
-	j.Ended(subjects.ReasonAbandoned)
-	j.Ended("an unknown one")
-	j.Evicted()
-	j.Swept(time.Second, errors.New("no"))
 	hub := m.Hub()
 	hub.Snapshot("an unknown one")
 	hub.Gap()

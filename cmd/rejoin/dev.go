@@ -35,6 +35,7 @@ are closed between frames, and the exit code is 0.`,
 		var w workerFlags
 		var forward string
 		serveFlags(s, &cfg)
+		lifecycleFlags(s, &cfg)
 		s.Add(config.Text(&cfg.Store, "DIR", "the name of a directory, which is created where it is missing", nil), "store",
 			"Where the broker keeps its files. Without it they are in a temporary directory, removed at the end.")
 		s.Add(hostPort(&cfg.NATSAddr), "nats-addr",
@@ -65,7 +66,7 @@ func runApp(ctx context.Context, cfg app.Config, std stdio, welcome func(io.Writ
 	if err != nil {
 		return err
 	}
-	std.stop.onSecond(cfg.Grace, a.Hurry)
+	std.stop.onSecond(cfg.DrainDelay+cfg.Grace, a.Hurry)
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()
 	select {

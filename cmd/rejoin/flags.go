@@ -6,9 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rejoin/rejoin/internal/app"
@@ -31,48 +29,6 @@ func isHostPort(s string) bool {
 	}
 	_, err = strconv.ParseUint(port, 10, 16)
 	return err == nil
-}
-
-// natsURLs is where NATS is: one or more URLs.
-func natsURLs(p *string) config.Value {
-	return config.Text(p, "URL[,URL]", "one or more URLs such as nats://host:4222 or tls://host:4222, separated by commas", func(s string) bool {
-		for u := range strings.SplitSeq(s, ",") {
-			parsed, err := url.Parse(strings.TrimSpace(u))
-			if err != nil || parsed.Host == "" {
-				return false
-			}
-			switch parsed.Scheme {
-			case "nats", "tls", "ws", "wss":
-			default:
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// brokerFlags say which broker to use and how.
-func brokerFlags(s *config.Set, c *app.Config) {
-	c.Connect = app.DefaultConnect
-	c.Replicas = 1
-	s.Add(natsURLs(&c.NATS), "nats", "Where NATS with JetStream is.")
-	s.Add(config.Text(&c.Creds, "FILE", "the name of a credentials file", nil), "nats-creds",
-		"The credentials of the NATS user, as nsc writes them.")
-	s.Add(config.Duration(&c.Connect, 0, day), "nats-wait", "How long to wait for a broker that does not answer yet, before giving up.")
-}
-
-// streamFlags say what the streams look like.
-func streamFlags(s *config.Set, c *app.Config, provision *bool) {
-	*provision = true
-	s.Add(config.Switch(provision), "provision",
-		"Create missing streams and buckets, and bring the settings of existing ones up to date.\nNone is ever removed. Off: a missing one is an error.")
-	s.Add(config.Number(&c.Replicas, 1, 5), "replicas", "Copies of everything stored. Use 3 on a cluster of three servers.")
-	partitionsFlag(s, c)
-}
-
-func partitionsFlag(s *config.Set, c *app.Config) {
-	s.Add(config.Number(&c.Partitions, 0, subjects.MaxPartitions), "partitions",
-		"Streams that runs are spread over. 0 takes those that exist, 4 on a new fabric. More can be added later; none is removed.")
 }
 
 // runFlags say how long runs live.
@@ -99,6 +55,7 @@ func serveFlags(s *config.Set, c *app.Config) {
 	s.Add(config.Number(&c.MaxObservers, 1, 1_000_000), "max-observers", "Streams and waiting requests at once; beyond them the answer is 503.")
 	s.Add(config.Duration(&c.Grace, 500*time.Millisecond, time.Hour), "grace",
 		"How long stopping may take after the first SIGTERM or SIGINT; a second one hurries.")
+	browserFlags(s, c)
 }
 
 // flagOf names the flag behind an error of an App. The first that fits counts.
@@ -107,10 +64,15 @@ var flagOf = []struct {
 	flag string
 }{
 	{app.ErrBrokerAddr, "nats-addr"},
+	{app.ErrOpsAddr, "ops-addr"},
 	{app.ErrAddrInUse, "addr"},
 	{app.ErrStore, "store"},
 	{app.ErrStoreInUse, "store"},
+	{app.ErrContext, "nats-context"},
 	{app.ErrCreds, "nats-creds"},
+	{app.ErrNKey, "nats-nkey"},
+	{app.ErrCA, "nats-ca"},
+	{app.ErrCert, "nats-cert"},
 	{app.ErrReplicas, "replicas"},
 }
 

@@ -25,10 +25,11 @@ may run at once. Give it the same --lease, --retain and --max-ended as the relay
 		brokerFlags(s, &cfg)
 		streamFlags(s, &cfg, &provision)
 		runFlags(s, &cfg)
+		opsFlags(s, &cfg)
 		log.add(s)
 		return func(ctx context.Context, std stdio) error {
-			if cfg.NATS == "" {
-				return s.Wrong("--nats is missing: where is the broker?")
+			if err := brokerNamed(s, &cfg, ""); err != nil {
+				return err
 			}
 			logger, err := std.logger(log)
 			if err != nil {

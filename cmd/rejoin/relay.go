@@ -26,24 +26,26 @@ for as long as it takes.`,
 	},
 	flags: func(s *config.Set) action {
 		cfg := app.Config{Version: version}
-		var provision bool
+		var provision, sweep bool
 		var log logFlags
 		var forward string
 		brokerFlags(s, &cfg)
 		serveFlags(s, &cfg)
+		lifecycleFlags(s, &cfg)
 		turnFlags(s, &forward)
 		streamFlags(s, &cfg, &provision)
+		janitorFlag(s, &sweep)
 		runFlags(s, &cfg)
 		log.add(s)
 		return func(ctx context.Context, std stdio) error {
-			if cfg.NATS == "" {
-				return s.Wrong("--nats is missing: where is the broker? For one inside this process: rejoin dev")
+			if err := brokerNamed(s, &cfg, " For one inside this process: rejoin dev"); err != nil {
+				return err
 			}
 			logger, err := std.logger(log)
 			if err != nil {
 				return err
 			}
-			cfg.Logger, cfg.NoProvision, cfg.ForwardHeaders = logger, !provision, forwarded(forward)
+			cfg.Logger, cfg.NoProvision, cfg.NoJanitor, cfg.ForwardHeaders = logger, !provision, !sweep, forwarded(forward)
 			return runApp(ctx, cfg, std, func(w io.Writer, a *app.App, _ app.Config) {
 				fmt.Fprintf(w, "rejoin serves on %s\n", a.URL())
 			})

@@ -31,7 +31,7 @@ SIGTERM: it claims no more, lets turns end by themselves for the time of --grace
 	},
 	flags: func(s *config.Set) action {
 		cfg := app.Config{Version: version}
-		var provision bool
+		var provision, sweep bool
 		var log logFlags
 		var w workerFlags
 		brokerFlags(s, &cfg)
@@ -40,11 +40,13 @@ SIGTERM: it claims no more, lets turns end by themselves for the time of --grace
 		s.Add(config.Duration(&cfg.Grace, 0, time.Hour), "grace",
 			"How long turns may go on after the first SIGTERM or SIGINT; a second one hurries.")
 		streamFlags(s, &cfg, &provision)
+		janitorFlag(s, &sweep)
 		runFlags(s, &cfg)
+		opsFlags(s, &cfg)
 		log.add(s)
 		return func(ctx context.Context, std stdio) error {
-			if cfg.NATS == "" {
-				return s.Wrong("--nats is missing: where is the broker? For one inside this process: rejoin dev --agent …")
+			if err := brokerNamed(s, &cfg, " For one inside this process: rejoin dev --agent …"); err != nil {
+				return err
 			}
 			worker, err := w.config(s)
 			if err != nil {
@@ -54,7 +56,7 @@ SIGTERM: it claims no more, lets turns end by themselves for the time of --grace
 			if err != nil {
 				return err
 			}
-			cfg.Worker, cfg.Logger, cfg.NoProvision = worker, logger, !provision
+			cfg.Worker, cfg.Logger, cfg.NoProvision, cfg.NoJanitor = worker, logger, !provision, !sweep
 			hurry := make(chan struct{})
 			std.stop.onSecond(cfg.Grace+workerExtra, func() { close(hurry) })
 			return withFlag(app.RunWorker(ctx, cfg, hurry))

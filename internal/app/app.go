@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/rejoin/rejoin/internal/natsd"
 )
@@ -18,6 +19,7 @@ type App struct {
 	cfg    Config
 	ready  chan struct{}
 	addr   atomic.Value // string
+	ops    atomic.Value // string
 	broker atomic.Pointer[broker]
 
 	hurry  chan struct{}
@@ -32,6 +34,7 @@ func New(cfg Config) (*App, error) {
 	}
 	a := &App{cfg: cfg, ready: make(chan struct{}), hurry: make(chan struct{})}
 	a.addr.Store("")
+	a.ops.Store("")
 	return a, nil
 }
 
@@ -40,6 +43,10 @@ func (a *App) Ready() <-chan struct{} { return a.ready }
 
 // Addr is the host:port it serves on, "" before Ready.
 func (a *App) Addr() string { return a.addr.Load().(string) }
+
+// OpsAddr is the host:port of its health and numbers, "" before Ready and where
+// Config.OpsAddr is.
+func (a *App) OpsAddr() string { return a.ops.Load().(string) }
 
 // URL is where it serves as a client of this machine reaches it, "" before Ready.
 func (a *App) URL() string {
@@ -74,6 +81,12 @@ func (a *App) Run(ctx context.Context) error {
 		return err
 	}
 	defer ln.Close()
+	m := newMetrics(a.cfg.Version)
+	o, err := openOps(ctx, a.cfg, m)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
 	b, err := openBroker(ctx, a.cfg, "rejoin-relay")
 	if err != nil {
 		if ctx.Err() != nil {
@@ -83,11 +96,13 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	defer b.close()
 	a.broker.Store(b)
-	r, err := newRelay(ctx, a.cfg, b)
+	r, err := newRelay(ctx, a.cfg, b, m)
 	if err != nil {
 		return err
 	}
 	a.addr.Store(ln.Addr().String())
+	a.ops.Store(o.Addr())
+	o.Ready(r.server.Ready)
 	return a.serve(ctx, r, b, ln)
 }
 
@@ -95,11 +110,43 @@ func (a *App) Run(ctx context.Context) error {
 func (a *App) serve(ctx context.Context, r *relayParts, b *broker, ln net.Listener) error {
 	ctx, end := b.guard(ctx, a.Hurry)
 	close(a.ready)
+	ctx, stop := a.drainLater(ctx, r.server.Unready)
+	defer stop()
 	err := r.run(ctx, a.hurry, ln)
 	if lost := end(); lost != nil {
 		return lost
 	}
 	return err
+}
+
+// drainLater makes a context that ends Config.DrainDelay after ctx, or with Hurry; unready
+// is called in between. stop ends it too, and waits.
+func (a *App) drainLater(ctx context.Context, unready func()) (later context.Context, stop func()) {
+	if a.cfg.DrainDelay == 0 {
+		return ctx, func() {}
+	}
+	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer cancel()
+		select {
+		case <-ctx.Done():
+		case <-later.Done():
+			return
+		}
+		unready()
+		delay := time.NewTimer(a.cfg.DrainDelay)
+		defer delay.Stop()
+		select {
+		case <-delay.C:
+		case <-a.hurry:
+		case <-later.Done():
+		}
+	})
+	return later, func() {
+		cancel()
+		wg.Wait()
+	}
 }
 
 // listen takes the address.

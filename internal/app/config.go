@@ -19,11 +19,11 @@ type Config struct {
 	// DefaultAddr.
 	Addr string
 
-	// NATS is where the broker is: URLs, separated by commas. "" means an embedded
-	// one.
+	// NATS is where the broker is: URLs, separated by commas. "" means as Conn's
+	// context says, or an embedded one.
 	NATS string
-	// Creds is the file with the user's credentials for NATS; "" for none.
-	Creds string
+	// Conn says how to connect to it.
+	Conn ConnConfig
 	// Connect is how long to wait for a broker that is not there yet; 0 means 30 s.
 	Connect time.Duration
 	// Store is the directory of the embedded broker; "" means a temporary one,
@@ -48,7 +48,23 @@ type Config struct {
 	GapThreshold int           // events replayed before a snapshot is cheaper; 0 means subjects.GapThreshold
 	MaxEvent     int           // bytes of one event; 0 means subjects.MaxEventBytes
 	MaxObservers int           // streams at once; 0 means the relay's own default
+	MaxWait      time.Duration // for a run to appear; 0 means the relay's own default
 
+	// Origins are those whose pages may use the relay; see relay.Config.Origins.
+	Origins []string
+
+	// Streams bounds one open stream.
+	Streams StreamConfig
+
+	// OpsAddr is the host:port on which health and numbers are served, to whoever asks;
+	// /metrics is then not served anywhere else. "" means that a relay serves them with
+	// everything else, and others nowhere.
+	OpsAddr string
+
+	// DrainDelay is how long a relay goes on as before when it is told to stop, except that
+	// it says that it is not ready: load balancers take a moment to see it. 0 means no time.
+	// Grace begins after it.
+	DrainDelay time.Duration
 	// Grace is how long Run may take from the end of its context; 0 means 10 s.
 	Grace time.Duration
 
@@ -69,6 +85,15 @@ type Config struct {
 	Logger *slog.Logger // nil means silent
 }
 
+// StreamConfig bounds one open stream. Zero values mean the relay's defaults; see
+// relay.Config.
+type StreamConfig struct {
+	MaxAge         time.Duration // after which it is closed, 10 % more or less
+	KeepAlive      time.Duration // the longest time that it is silent
+	WriteTimeout   time.Duration // how long its observer may take for 64 KiB
+	BrokerPatience time.Duration // how long it outlives the broker's silence
+}
+
 // Defaults of Config.
 const (
 	DefaultAddr    = "127.0.0.1:8080"
@@ -84,21 +109,27 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	c, err := c.withContext()
+	if err != nil {
+		return c, err
+	}
 	switch {
 	case c.NATS != "" && (c.Store != "" || c.NATSAddr != ""):
 		return c, fmt.Errorf("%w: NATS and the Store or NATSAddr of an embedded broker exclude each other", ErrConfig)
-	case c.NATS == "" && c.Creds != "":
-		return c, fmt.Errorf("%w: Creds are for a broker that NATS names", ErrConfig)
+	case c.NATS == "" && c.Conn != (ConnConfig{}):
+		return c, fmt.Errorf("%w: Conn is for a broker that NATS or Conn.Context names", ErrConfig)
 	case c.Lease < runs.MinLease:
 		return c, fmt.Errorf("%w: Lease is %v, allowed are %v and more", ErrConfig, c.Lease, runs.MinLease)
 	case c.Retain < 0 || c.Grace < 0 || c.Connect < 0:
 		return c, fmt.Errorf("%w: Retain, Grace and Connect may not be negative", ErrConfig)
+	case c.DrainDelay < 0 || min(c.Streams.MaxAge, c.Streams.KeepAlive, c.Streams.WriteTimeout, c.Streams.BrokerPatience) < 0:
+		return c, fmt.Errorf("%w: DrainDelay and the times of Streams may not be negative", ErrConfig)
 	case c.GapThreshold < 0 || c.GapThreshold > subjects.GapThreshold:
 		return c, fmt.Errorf("%w: GapThreshold is %d, allowed are 1 to %d", ErrConfig, c.GapThreshold, subjects.GapThreshold)
 	case c.MaxEnded < 0 || c.MaxEvent < 0 || c.MaxObservers < 0 || c.Partitions < 0 || c.Replicas < 0:
 		return c, fmt.Errorf("%w: no number may be negative", ErrConfig)
 	}
-	return c, nil
+	return c, c.Conn.check()
 }
 
 // servers are the broker's URLs, without what is secret in them.

@@ -11,10 +11,17 @@ var (
 	ErrAddrInUse = errors.New("address in use")
 	// ErrBrokerAddr: the embedded broker cannot listen on its address.
 	ErrBrokerAddr = errors.New("the broker's own address")
+	// ErrOpsAddr: health and numbers cannot be served on their address.
+	ErrOpsAddr = errors.New("the address for health and numbers")
 	// ErrStore: the directory of the embedded broker cannot be used.
 	ErrStore = errors.New("store")
-	// ErrCreds: the file with the credentials cannot be read.
+	// ErrContext: the context of the nats command cannot be read, or not followed.
+	ErrContext = errors.New("context of the nats command")
+	// ErrCreds, ErrNKey, ErrCA, ErrCert: the file of that kind cannot be used.
 	ErrCreds = errors.New("credentials")
+	ErrNKey  = errors.New("nkey")
+	ErrCA    = errors.New("certificate authorities")
+	ErrCert  = errors.New("client certificate")
 	// ErrReplicas: the broker has not the servers for that many copies.
 	ErrReplicas = errors.New("replicas")
 	// ErrStoreInUse: another process keeps its broker's files in the directory.

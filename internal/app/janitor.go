@@ -12,19 +12,20 @@ func janitorConfig(cfg Config, m runs.JanitorMetrics) runs.JanitorConfig {
 		Metrics: m, Logger: cfg.Logger.With("part", "janitor")}
 }
 
-// newJanitor is a janitor that counts nothing.
-func newJanitor(cfg Config, b *broker) *runs.Janitor {
-	return runs.NewJanitor(b.store, janitorConfig(cfg, runs.JanitorMetrics{}))
-}
-
-// RunJanitor runs a janitor alone until ctx is done. It serves nothing; of cfg it
-// uses what concerns the broker, the runs and the logger. The error wraps ErrConfig,
-// ErrCreds, ErrReplicas, ErrBroker or ErrBrokerLost.
+// RunJanitor runs a janitor alone until ctx is done. It serves nothing but Config.OpsAddr;
+// of cfg it uses what concerns the broker, the runs and the logger. The error wraps ErrConfig,
+// ErrOpsAddr, ErrCreds, ErrReplicas, ErrBroker or ErrBrokerLost.
 func RunJanitor(ctx context.Context, cfg Config) error {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return err
 	}
+	m := newMetrics(cfg.Version)
+	o, err := openOps(ctx, cfg, m)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
 	b, err := openBroker(ctx, cfg, "rejoin-janitor")
 	if err != nil {
 		if ctx.Err() != nil {
@@ -33,12 +34,16 @@ func RunJanitor(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer b.close()
+	canary := m.broker(b)
+	defer watch(canary)()
+	janitor := runs.NewJanitor(b.store, janitorConfig(cfg, JanitorMetrics(m.reg)))
 	ctx, stop := context.WithCancel(ctx)
 	swept := make(chan struct{})
 	go func() {
 		defer close(swept)
-		newJanitor(cfg, b).Run(ctx)
+		janitor.Run(ctx)
 	}()
+	o.Ready(canary.Check)
 	cfg.Logger.Info("sweeping", "lease", cfg.Lease, "partitions", b.store.Partitions())
 	select {
 	case <-ctx.Done():

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/internal/history"
+	"github.com/rejoin/rejoin/internal/ops"
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/internal/turns"
 	"github.com/rejoin/rejoin/producer"
@@ -27,13 +28,14 @@ type relayParts struct {
 	ingest   *ingest.Handler
 	server   *relay.Server
 	janitor  *runs.Janitor
+	canary   *ops.Canary
 	worker   *workerParts // nil where turns are answered elsewhere
 }
 
-func newRelay(ctx context.Context, cfg Config, b *broker) (*relayParts, error) {
-	m := newMetrics(cfg.Version, b)
+func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayParts, error) {
+	counted := relay.NewMetrics(m.reg)
 	log := cfg.Logger
-	p := &relayParts{cfg: cfg}
+	p := &relayParts{cfg: cfg, canary: m.broker(b)}
 	var err error
 	p.producer, err = producer.Open(ctx, b.store, producer.Config{
 		Lease: cfg.Lease, MaxEventBytes: cfg.MaxEvent, Metrics: m.producer(), Logger: log.With("part", "producer")})
@@ -43,8 +45,8 @@ func newRelay(ctx context.Context, cfg Config, b *broker) (*relayParts, error) {
 	p.ingest = ingest.New(ingest.Config{Producer: p.producer, Lease: cfg.Lease, MaxEventBytes: cfg.MaxEvent,
 		Metrics: m.ingest(), Logger: log.With("part", "ingest")})
 	p.hub = consumer.NewHub(consumer.HubConfig{Store: b.store, GapThreshold: uint64(cfg.GapThreshold),
-		Metrics: m.relay.Hub(), Logger: log.With("part", "hub")})
-	p.janitor = runs.NewJanitor(b.store, janitorConfig(cfg, m.relay.Janitor()))
+		Metrics: counted.Hub(), Logger: log.With("part", "hub")})
+	p.janitor = runs.NewJanitor(b.store, janitorConfig(cfg, JanitorMetrics(m.reg)))
 	if cfg.Worker != nil {
 		// Its turns end while streams are still open, so that their observers see it.
 		if p.worker, err = newWorker(cfg, b, p.producer, m.worker(), cfg.Grace/5); err != nil {
@@ -54,10 +56,17 @@ func newRelay(ctx context.Context, cfg Config, b *broker) (*relayParts, error) {
 	}
 	routes := chi.NewRouter()
 	p.ingest.Routes(routes)
-	p.server, err = relay.New(relay.Config{Hub: p.hub, Store: b.store, Producer: routes, Metrics: m.relay,
+	p.server, err = relay.New(relay.Config{Hub: p.hub, Store: b.store, Producer: routes,
+		Metrics: counted, NoMetrics: cfg.OpsAddr != "", Canary: p.canary,
 		Turns: turns.New(b.store, turns.Config{Logger: log.With("part", "turns")}), History: history.Open(b.store),
 		ForwardHeaders: cfg.ForwardHeaders,
+		KeepAlive:      cfg.Streams.KeepAlive,
+		WriteTimeout:   cfg.Streams.WriteTimeout,
+		MaxStreamAge:   cfg.Streams.MaxAge,
+		BrokerPatience: cfg.Streams.BrokerPatience,
 		MaxObservers:   cfg.MaxObservers,
+		MaxWait:        cfg.MaxWait,
+		Origins:        cfg.Origins,
 		DrainWindow:    min(cfg.Grace/5, 1500*time.Millisecond),
 		DrainTimeout:   cfg.Grace * 7 / 10, // the rest is for the broker
 		Logger:         log.With("part", "relay")})
@@ -74,6 +83,7 @@ func (p *relayParts) run(ctx context.Context, hurry <-chan struct{}, ln net.List
 	defer stopBackground()
 	var parts sync.WaitGroup
 	parts.Go(func() { p.janitor.Run(background) })
+	defer watch(p.canary)()
 	if p.cfg.Demo {
 		c := p.cfg.DemoConfig
 		c.Logger = p.cfg.Logger.With("part", "demo")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rejoin/rejoin/internal/history"
+	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/internal/turns"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/producer/save"
@@ -98,6 +99,12 @@ func RunWorker(ctx context.Context, cfg Config, hurry <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
+	m := newMetrics(cfg.Version)
+	o, err := openOps(ctx, cfg, m)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
 	b, err := openBroker(ctx, cfg, "rejoin-worker")
 	if err != nil {
 		if ctx.Err() != nil {
@@ -106,9 +113,11 @@ func RunWorker(ctx context.Context, cfg Config, hurry <-chan struct{}) error {
 		return err
 	}
 	defer b.close()
+	canary := m.broker(b)
+	defer watch(canary)()
 	log := cfg.Logger
 	p, err := producer.Open(ctx, b.store, producer.Config{
-		Lease: cfg.Lease, MaxEventBytes: cfg.MaxEvent, Logger: log.With("part", "producer")})
+		Lease: cfg.Lease, MaxEventBytes: cfg.MaxEvent, Metrics: m.producer(), Logger: log.With("part", "producer")})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrBroker, err)
 	}
@@ -119,16 +128,23 @@ func RunWorker(ctx context.Context, cfg Config, hurry <-chan struct{}) error {
 			log.Warn("not every run has its end; janitors see to it", "error", err)
 		}
 	}()
-	w, err := newWorker(cfg, b, p, worker.Metrics{}, cfg.Grace)
+	w, err := newWorker(cfg, b, p, m.worker(), cfg.Grace)
 	if err != nil {
 		return err
 	}
+	o.Ready(func() error {
+		if err := w.worker.Ready(); err != nil {
+			return err
+		}
+		return canary.Check()
+	})
 	ctx, end := b.guard(ctx, w.worker.Hurry)
 	background, stopBackground := context.WithCancel(ctx)
+	janitor := runs.NewJanitor(b.store, janitorConfig(cfg, JanitorMetrics(m.reg)))
 	swept := make(chan struct{})
 	go func() {
 		defer close(swept)
-		newJanitor(cfg, b).Run(background)
+		janitor.Run(background)
 	}()
 	err = w.run(ctx, hurry)
 	stopBackground()

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -124,6 +125,31 @@ func (r *Rejoin) Ready() {
 
 // Kill ends the process as a crash does.
 func (r *Rejoin) Kill() { r.proc.Kill() }
+
+// Terminate asks the process to end, as an operator does, with SIGTERM.
+func (r *Rejoin) Terminate() {
+	r.Helper()
+	r.proc.Terminate()
+}
+
+// Exit waits until the process is gone, and gives its exit code.
+func (r *Rejoin) Exit() int {
+	r.Helper()
+	return r.proc.Exit()
+}
+
+// Freeze makes the process do nothing until Thaw, or until it is killed, as when its machine
+// stands still: its connections stay open.
+func (r *Rejoin) Freeze() {
+	r.Helper()
+	r.proc.signal(syscall.SIGSTOP)
+}
+
+// Thaw lets the process go on.
+func (r *Rejoin) Thaw() {
+	r.Helper()
+	r.proc.signal(syscall.SIGCONT)
+}
 
 // Number is what the process says of a number without labels under /metrics.
 func (r *Rejoin) Number(name string) (float64, error) {

@@ -131,7 +131,12 @@ func (p *Process) Kill() {
 // Terminate asks the process to end, as an operator does, with SIGTERM.
 func (p *Process) Terminate() {
 	p.Helper()
-	require.NoError(p, p.cmd.Process.Signal(syscall.SIGTERM))
+	p.signal(syscall.SIGTERM)
+}
+
+func (p *Process) signal(s syscall.Signal) {
+	p.Helper()
+	require.NoError(p, p.cmd.Process.Signal(s))
 }
 
 // Exit waits until the process is gone, and gives its exit code.

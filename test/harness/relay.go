@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/app"
 	"github.com/rejoin/rejoin/internal/history"
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/internal/turns"
@@ -26,6 +27,7 @@ type Relay struct {
 	testing.TB
 	*Link
 	URL      string
+	Handler  http.Handler // what is served there
 	Hub      *consumer.Hub
 	Producer *producer.Producer
 	Metrics  *relay.Metrics
@@ -77,9 +79,9 @@ func (f *Fabric) Relay(cfg RelayConfig) *Relay {
 	}
 	ln, err := net.Listen("tcp", cfg.Addr)
 	require.NoError(f, err)
-	r.URL = "http://" + ln.Addr().String()
+	r.URL, r.Handler = "http://"+ln.Addr().String(), srv.Handler()
 
-	cfg.Janitor.Lease, cfg.Janitor.Metrics, cfg.Janitor.Logger = f.cfg.Lease, m.Janitor(), f.logger("janitor")
+	cfg.Janitor.Lease, cfg.Janitor.Metrics, cfg.Janitor.Logger = f.cfg.Lease, app.JanitorMetrics(m.Registry()), f.logger("janitor")
 	ctx, cancel := context.WithCancel(context.Background())
 	swept := make(chan struct{})
 	go func() {
