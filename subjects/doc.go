@@ -7,6 +7,7 @@
 //	names.go    streams, buckets, subjects and keys
 //	turn_names.go  the same for turns, controls and history
 //	switch.go   the keys of the kill switches
+//	trace.go    a W3C trace context: checked, and on messages
 //	record.go   a record: one JetStream message of a run, its header and body
 //	segment.go  a segment: compacted events as they lie in the key-value bucket
 //	end.go      how and why a run ended
