@@ -66,7 +66,7 @@ func (c *Client) Watch(ctx context.Context, w Watch) *Stream {
 // io.EOF; nothing else means that a run is complete.
 //
 // Other errors are final too: after an End frame ErrSuperseded or ErrPersistence;
-// without one ErrIdle, ErrUnavailable, ErrInterrupted, ErrTooLarge,
+// without one ErrIdle, ErrUnavailable, ErrInterrupted, ErrSwitchedOff, ErrTooLarge,
 // ErrContentType, an *HTTPError for an answer that no repeat would change,
 // ErrClosed, or that of the Watch's context.
 //

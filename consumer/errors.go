@@ -39,6 +39,12 @@ var (
 	// may well go on: watching again from the cursor loses nothing.
 	ErrInterrupted = errors.New("stream interrupted")
 
+	// ErrSwitchedOff means that the chat may not be watched at the moment, on any relay.
+	// It is matched by the *HTTPError, whose RetryAfter says when to ask again. Until then
+	// there are the chat's history and Client.Snapshot; watching again from the cursor
+	// loses nothing.
+	ErrSwitchedOff = errors.New("watching is switched off")
+
 	// ErrContentType means that a 200 was no event stream; something between
 	// client and relay answered in its place.
 	ErrContentType = errors.New("not an event stream")
@@ -84,7 +90,16 @@ func (e *HTTPError) Error() string {
 	return s
 }
 
-// temporary reports whether the same request may fare better later.
+// codeSwitchedOff is what a relay calls it.
+const codeSwitchedOff = "switched_off"
+
+// Is makes an answer match ErrSwitchedOff that says so.
+func (e *HTTPError) Is(target error) bool {
+	return target == ErrSwitchedOff && e.Code == codeSwitchedOff
+}
+
+// temporary reports whether the same request may fare better later. Watching that was
+// switched off may, but its observers are better off with the snapshot meanwhile.
 func (e *HTTPError) temporary() bool {
-	return e.Status >= 500 || e.Status == 408 || e.Status == 429
+	return e.Code != codeSwitchedOff && (e.Status >= 500 || e.Status == 408 || e.Status == 429)
 }

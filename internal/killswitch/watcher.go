@@ -15,9 +15,7 @@ import (
 type Config struct {
 	Store    *runs.Store   // required
 	Interval time.Duration // how often all settings are read; 0 means 1 s
-	// Percent is told everybody's setting whenever it has changed. It may be nil.
-	Percent func(percent int)
-	Logger  *slog.Logger // may be nil
+	Logger   *slog.Logger  // may be nil
 }
 
 // Watcher knows what is off at the moment. All of it is safe for concurrent use.
@@ -27,6 +25,7 @@ type Watcher struct {
 	stop func() // of what Open has subscribed to
 
 	order   sync.Mutex // held while a change is told, and not for asking what is off
+	calls   []func()
 	mu      sync.RWMutex
 	known   state
 	changed chan struct{}
@@ -111,6 +110,21 @@ func (w *Watcher) Changed() <-chan struct{} {
 	return w.changed
 }
 
+// Everybody is the percentage of everybody's own setting.
+func (w *Watcher) Everybody() int {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.known[subjects.SwitchAllKey].Percent
+}
+
+// Notify has f called after every change, for as long as the watcher runs. Calls come one
+// after the other; while one takes, no further change is taken in, so f should be short.
+func (w *Watcher) Notify(f func()) {
+	w.order.Lock()
+	defer w.order.Unlock()
+	w.calls = append(w.calls, f)
+}
+
 // read reads all settings. What is known and was not read is asked for at the leader: it
 // may be gone, or not yet where the answer came from.
 func (w *Watcher) read(ctx context.Context) error {
@@ -166,8 +180,10 @@ func (w *Watcher) change(do func() []known) {
 			w.log.Warn("watching is switched", "for", k.Target.String(), "percent_off", k.Setting.Percent,
 				"by", k.By, "reason", k.Reason, "at", k.At)
 		}
-		if k.All && w.cfg.Percent != nil {
-			w.cfg.Percent(k.Setting.Percent)
+	}
+	if len(changed) > 0 {
+		for _, f := range w.calls {
+			f()
 		}
 	}
 }

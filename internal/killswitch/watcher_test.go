@@ -190,11 +190,12 @@ func TestWhatIsNoSettingCountsAsOn(t *testing.T) {
 	logged := &logs{}
 	var told []int
 	var mu sync.Mutex
-	w := f.watch(killswitch.Config{Logger: slog.New(slog.NewTextHandler(logged, nil)), Percent: func(p int) {
+	w := f.watch(killswitch.Config{Logger: slog.New(slog.NewTextHandler(logged, nil))})
+	w.Notify(func() {
 		mu.Lock()
 		defer mu.Unlock()
-		told = append(told, p)
-	}})
+		told = append(told, w.Everybody())
+	})
 	f.set(killswitch.Everybody, 60)
 	f.percent(w, "", 60)
 	for _, bad := range []string{"off", `{"percent":1000}`, `{"percent":"50"}`, `{"percent":50`} {
@@ -210,8 +211,11 @@ func TestWhatIsNoSettingCountsAsOn(t *testing.T) {
 	f.set(killswitch.Everybody, 10)
 	f.percent(w, "", 10)
 	require.Equal(t, 4, strings.Count(logged.String(), "cannot be read"))
-	mu.Lock()
-	defer mu.Unlock()
+	require.Eventually(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(told) == 10
+	}, patience, time.Millisecond)
 	require.Equal(t, []int{60, 0, 60, 0, 60, 0, 60, 0, 60, 10}, told)
 }
 

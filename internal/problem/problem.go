@@ -11,6 +11,10 @@ import (
 const (
 	BadRequest          = "bad_request"
 	UnsupportedProtocol = "unsupported_protocol"
+	Unauthenticated     = "unauthenticated"
+	InvalidToken        = "invalid_token"
+	TokenExpired        = "token_expired"
+	Forbidden           = "forbidden"
 	NotFound            = "not_found"
 	MethodNotAllowed    = "method_not_allowed"
 	TooLarge            = "too_large"
@@ -23,6 +27,7 @@ const (
 	AlreadyAnswered     = "already_answered"
 	Unavailable         = "unavailable"
 	TooManyRequests     = "too_many_requests"
+	SwitchedOff         = "switched_off"
 	Internal            = "internal"
 )
 
@@ -33,6 +38,10 @@ var known = map[string]struct {
 }{
 	BadRequest:          {http.StatusBadRequest, "The request is malformed"},
 	UnsupportedProtocol: {http.StatusBadRequest, "This protocol version is not spoken here"},
+	Unauthenticated:     {http.StatusUnauthorized, "A credential is needed"},
+	InvalidToken:        {http.StatusUnauthorized, "The credential is not accepted"},
+	TokenExpired:        {http.StatusUnauthorized, "The credential has expired"},
+	Forbidden:           {http.StatusForbidden, "The credential does not allow this"},
 	NotFound:            {http.StatusNotFound, "Nothing of that name exists"},
 	MethodNotAllowed:    {http.StatusMethodNotAllowed, "This path does not take this method"},
 	TooLarge:            {http.StatusRequestEntityTooLarge, "The request is too large"},
@@ -45,6 +54,7 @@ var known = map[string]struct {
 	AlreadyAnswered:     {http.StatusConflict, "The question has another answer"},
 	Unavailable:         {http.StatusServiceUnavailable, "Not available at the moment"},
 	TooManyRequests:     {http.StatusTooManyRequests, "Too many requests"},
+	SwitchedOff:         {http.StatusServiceUnavailable, "Watching is switched off"},
 	Internal:            {http.StatusInternalServerError, "A fault of the server"},
 }
 
