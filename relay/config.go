@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/auth"
 	"github.com/rejoin/rejoin/internal/history"
+	"github.com/rejoin/rejoin/internal/killswitch"
 	"github.com/rejoin/rejoin/internal/ops"
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/internal/turns"
@@ -26,6 +28,15 @@ type Config struct {
 
 	Turns   *turns.Queue     // takes the messages to chats; nil means that the requests for it do not exist here
 	History *history.History // the saved turns; nil means that the request for them does not exist here
+
+	// Auth tells who makes a request; nil means that everybody may do everything.
+	Auth auth.Authenticator
+	// Resume mints and checks resume tokens; nil means that there are none.
+	Resume *auth.Resume
+
+	// Switch knows what may not be watched at the moment; nil means that all may, and
+	// that /admin/switch does not exist here.
+	Switch *killswitch.Watcher
 
 	// ForwardHeaders names the headers of a client's request that the agent may see.
 	// Those that belong to a connection or to a body are not allowed.

@@ -34,7 +34,7 @@ func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := s.acting()
 	defer cancel()
-	id, err := s.cfg.Turns.Stop(ctx, turns.StopRequest{ChatID: chat, RunID: subjects.RunID(in.RunID),
+	id, err := s.cfg.Turns.Stop(ctx, turns.StopRequest{Realm: identity(r.Context()).Realm, ChatID: chat, RunID: subjects.RunID(in.RunID),
 		ClientToken: in.ClientToken, Reason: in.Reason})
 	if err != nil {
 		return s.turnFailure(err, errNoRun)
@@ -66,7 +66,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := s.acting()
 	defer cancel()
-	answered, err := s.cfg.Turns.Answer(ctx, turns.AnswerRequest{ChatID: chat, RunID: subjects.RunID(in.RunID),
+	answered, err := s.cfg.Turns.Answer(ctx, turns.AnswerRequest{Realm: identity(r.Context()).Realm, ChatID: chat, RunID: subjects.RunID(in.RunID),
 		RequestID: in.RequestID, Outcome: in.Outcome, Resume: s.resumeInput, Header: forwarded(r.Header, s.cfg.ForwardHeaders)})
 	if err != nil {
 		return s.turnFailure(err, errNoQuestion)

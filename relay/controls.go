@@ -32,7 +32,7 @@ func (s *Server) controls(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer o.done()
-	e, err := s.entry(r)
+	e, err := s.entry(r, identity(r.Context()).MayProduce)
 	if err == nil {
 		err = o.stream()
 	}

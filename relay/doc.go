@@ -6,6 +6,7 @@
 //	server.go        the HTTP server around the routes
 //	tcp_linux.go     telling the kernel how long a peer may be silent
 //	routes.go        which path leads where; errors become answers in one place
+//	identity.go      who may ask what
 //	middleware.go    counting requests, surviving panics
 //	cors.go          which pages of other origins may use the relay
 //	deadlines.go     how long a body may take, and what lasts longer
@@ -30,6 +31,8 @@
 //	runs.go          /runs/{run_id} and its snapshot
 //	controls.go      /runs/{run_id}/controls: what a producer over HTTP is sent
 //	history.go       /chat/{chat_id}/history
+//	switch.go        what may not be watched at the moment, and closing it
+//	switch_admin.go  /admin/switch
 //	health.go        /livez and /readyz
 //	metrics.go       the numbers
 //

@@ -33,7 +33,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 	defer s.histories.Release(1)
 	ctx, cancel := context.WithTimeout(r.Context(), actTimeout)
 	defer cancel()
-	turns, err := s.cfg.History.Read(ctx, "", chat, limit)
+	turns, err := s.cfg.History.Read(ctx, identity(ctx).Realm, chat, limit)
 	if err != nil {
 		if r.Context().Err() != nil {
 			return context.Cause(r.Context())

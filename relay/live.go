@@ -32,6 +32,7 @@ func (s *Server) liveGet(w http.ResponseWriter, r *http.Request) error {
 
 // live finds the run to watch and serves it.
 func (s *Server) live(w http.ResponseWriter, r *http.Request, q watch) error {
+	q.realm = identity(r.Context()).Realm
 	if !canFlush(w) {
 		return errNoFlush
 	}
@@ -42,6 +43,12 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, q watch) error {
 		return err
 	}
 	defer o.done()
+	leave, err := s.switches.enter(o, q.realm, q.chat)
+	if err != nil {
+		s.refused(err)
+		return err
+	}
+	defer leave()
 	entry, err := s.find(ctx, q)
 	if errors.Is(err, consumer.ErrIdle) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -79,6 +86,8 @@ func (s *Server) refused(err error) {
 		s.metrics.refused.WithLabelValues("full").Inc()
 	case errors.Is(err, errDraining):
 		s.metrics.refused.WithLabelValues("draining").Inc()
+	case errors.Is(err, errSwitchedOff):
+		s.metrics.refused.WithLabelValues("switched_off").Inc()
 	}
 }
 

@@ -60,6 +60,8 @@ func (s *Server) readMessage(w http.ResponseWriter, r *http.Request) (m *message
 		return nil, nil, err
 	}
 	m.Header = forwarded(r.Header, s.cfg.ForwardHeaders)
+	id := identity(r.Context())
+	m.Realm, m.Owner = id.Realm, id.Owner
 	return m, in.leave, nil
 }
 

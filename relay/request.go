@@ -15,6 +15,7 @@ import (
 
 // watch is what a request to watch a chat asks for.
 type watch struct {
+	realm  subjects.Realm
 	chat   string
 	legacy bool
 	wait   time.Duration
@@ -25,7 +26,7 @@ type watch struct {
 
 // find is the question which run to watch.
 func (q watch) find() consumer.FindRequest {
-	return consumer.FindRequest{ChatID: q.chat, RunID: q.run, Wait: q.wait}
+	return consumer.FindRequest{Realm: q.realm, ChatID: q.chat, RunID: q.run, Wait: q.wait}
 }
 
 // options say where to begin in the run that was found. A legacy client has no

@@ -20,37 +20,60 @@ func (s *Server) routes() http.Handler {
 	r.Use(s.count, s.recover)
 	r.NotFound(s.handle(func(http.ResponseWriter, *http.Request) error { return errNoRoute }))
 	r.MethodNotAllowed(s.handle(s.wrongMethod(r)))
-
-	r.Post("/chat/live", s.handle(s.livePost))
-	r.Get("/chat/live", s.handle(s.liveGet))
-	r.Get("/runs/{run_id}", s.handle(s.run))
-	r.Get("/runs/{run_id}/snapshot", s.handle(s.snapshot))
-	r.Get("/runs/{run_id}/controls", s.handle(s.controls))
-	for _, m := range []string{http.MethodGet, http.MethodHead} { // some probes ask for the header only
-		r.Method(m, "/livez", s.handle(s.livez))
-		r.Method(m, "/readyz", s.handle(s.readyz))
-	}
-	if !s.cfg.NoMetrics {
-		r.Method(http.MethodGet, "/metrics", ops.Metrics(s.metrics.registry))
-	}
-
-	if s.cfg.Turns != nil {
-		r.Post("/chat", s.handle(s.chat))
-		r.Post("/chat/send", s.handle(s.send))
-		r.Post("/chat/steer-send", s.handle(s.steerSend))
-		r.Post("/chat/stop", s.handle(s.stop))
-		r.Post("/chat/answer", s.handle(s.answer))
-	}
-	if s.cfg.History != nil {
-		r.Get("/chat/{chat_id}/history", s.handle(s.history))
-	}
-	if p := s.cfg.Producer; p != nil {
-		r.Method(http.MethodPost, "/runs", p)
-		r.Method(http.MethodPost, "/runs/{run_id}/events", p)
-		r.Method(http.MethodPost, "/runs/{run_id}/heartbeat", p)
-		r.Method(http.MethodPost, "/runs/{run_id}/end", p)
+	for _, t := range s.table() {
+		r.Method(t.method, t.pattern, s.guard(t.access, t.handler))
 	}
 	return r
+}
+
+// route is one row of the table: who may ask what, and who answers.
+type route struct {
+	method, pattern string
+	access          access
+	handler         http.Handler
+}
+
+// table is all that this relay answers.
+func (s *Server) table() []route {
+	const get, head, post = http.MethodGet, http.MethodHead, http.MethodPost
+	all := []route{
+		{post, "/chat/live", watcher, s.handle(s.livePost)},
+		{get, "/chat/live", watcher, s.handle(s.liveGet)},
+		{get, "/runs/{run_id}", reader, s.handle(s.run)},
+		{get, "/runs/{run_id}/snapshot", reader, s.handle(s.snapshot)},
+		{get, "/runs/{run_id}/controls", producer, s.handle(s.controls)},
+		{get, "/livez", public, s.handle(s.livez)},
+		{head, "/livez", public, s.handle(s.livez)}, // some probes ask for the header only
+		{get, "/readyz", public, s.handle(s.readyz)},
+		{head, "/readyz", public, s.handle(s.readyz)},
+	}
+	if !s.cfg.NoMetrics {
+		all = append(all, route{get, "/metrics", public, ops.Metrics(s.metrics.registry)})
+	}
+	if s.cfg.Turns != nil {
+		all = append(all,
+			route{post, "/chat", observing, s.handle(s.chat)},
+			route{post, "/chat/send", observing, s.handle(s.send)},
+			route{post, "/chat/steer-send", observing, s.handle(s.steerSend)},
+			route{post, "/chat/stop", observing, s.handle(s.stop)},
+			route{post, "/chat/answer", observing, s.handle(s.answer)})
+	}
+	if s.cfg.Switch != nil {
+		all = append(all,
+			route{get, "/admin/switch", admin, s.handle(s.getSwitch)},
+			route{http.MethodPut, "/admin/switch", admin, s.handle(s.putSwitch)})
+	}
+	if s.cfg.History != nil {
+		all = append(all, route{get, "/chat/{chat_id}/history", observing, s.handle(s.history)})
+	}
+	if p := s.cfg.Producer; p != nil {
+		all = append(all,
+			route{post, "/runs", producer, p},
+			route{post, "/runs/{run_id}/events", producer, p},
+			route{post, "/runs/{run_id}/heartbeat", producer, p},
+			route{post, "/runs/{run_id}/end", producer, p})
+	}
+	return all
 }
 
 // handle answers what h returns. An error that comes after a part of the answer has
@@ -92,7 +115,7 @@ func answer(w http.ResponseWriter, p *problem.Error) {
 func (s *Server) wrongMethod(routes chi.Routes) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var allow []string
-		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut} {
 			if routes.Match(chi.NewRouteContext(), m, r.URL.Path) {
 				allow = append(allow, m)
 			}

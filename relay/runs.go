@@ -39,7 +39,7 @@ type asked struct {
 
 // run serves GET /runs/{run_id}.
 func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
-	e, err := s.entry(r)
+	e, err := s.entry(r, identity(r.Context()).MayRead)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (s *Server) goneOn(ctx context.Context, e *runs.Entry) error {
 	if e.End == nil || e.Doing() != runs.StateWaiting {
 		return nil
 	}
-	p, err := s.cfg.Store.Pointer(ctx, e.Tenant, e.ChatID)
+	p, err := s.cfg.Store.Pointer(ctx, e.Realm, e.ChatID)
 	if err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -94,7 +94,7 @@ func viewOf(e *runs.Entry, seq uint64) runView {
 
 // snapshot serves GET /runs/{run_id}/snapshot.
 func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
-	e, err := s.entry(r)
+	e, err := s.entry(r, identity(r.Context()).MayRead)
 	if err != nil {
 		return err
 	}
@@ -150,13 +150,17 @@ func (s *Server) chunked(w http.ResponseWriter, overdue func() bool) *chunks {
 }
 
 // entry reads the entry of the run that the path names. What is no run id is a run
-// that does not exist.
-func (s *Server) entry(r *http.Request) (*runs.Entry, error) {
+// that does not exist, and so is one of a realm that the caller may not see.
+func (s *Server) entry(r *http.Request, may func(subjects.Realm) bool) (*runs.Entry, error) {
 	id, err := subjects.ParseRunID(chi.URLParam(r, "run_id"))
 	if err != nil {
 		return nil, errNotFound
 	}
-	return s.entryOf(r.Context(), id)
+	e, err := s.entryOf(r.Context(), id)
+	if err == nil && !may(e.Realm) {
+		return nil, errNotFound
+	}
+	return e, err
 }
 
 // entityTag changes with every event and with the end.

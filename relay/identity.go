@@ -1,0 +1,121 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/rejoin/rejoin/internal/auth"
+	"github.com/rejoin/rejoin/internal/problem"
+)
+
+// access says who may use a route.
+type access string
+
+const (
+	public    access = "public"    // everybody, without a credential
+	observing access = "observing" // observers, in their own chats
+	watcher   access = "watcher"   // observers, and who holds a resume token
+	reader    access = "reader"    // observers for their own runs, producers for their tenant's
+	producer  access = "producer"  // producers
+	admin     access = "admin"     // admins
+)
+
+// allows says whether an identity may use the route at all. It is asked before anything is
+// looked up, so the answer depends on nothing that is stored.
+func (a access) allows(id *auth.Identity) bool {
+	switch a {
+	case observing:
+		return id.Has(auth.Observer)
+	case watcher:
+		return id.Has(auth.Observer) || id.Resume != nil
+	case reader:
+		return id.Has(auth.Observer) || id.Has(auth.Producer)
+	case producer:
+		return id.Has(auth.Producer)
+	case admin:
+		return id.Has(auth.Admin)
+	}
+	return false
+}
+
+// needs says it in words, for who may not.
+func (a access) needs() string {
+	switch a {
+	case observing:
+		return "the role observer"
+	case watcher:
+		return "the role observer, or a resume token"
+	case reader:
+		return "the role observer or producer"
+	case producer:
+		return "the role producer"
+	}
+	return "the role admin"
+}
+
+// identity is who makes a request.
+func identity(ctx context.Context) *auth.Identity { return auth.From(ctx) }
+
+// guard lets a request pass whose caller may use the route, and notes who that is.
+func (s *Server) guard(a access, next http.Handler) http.Handler {
+	if a == public {
+		return next
+	}
+	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
+		id, err := s.authenticate(r, a)
+		if err != nil {
+			return refuse(w, err)
+		}
+		if !a.allows(id) {
+			return problem.New(problem.Forbidden, "this needs %s, which the credential does not have", a.needs())
+		}
+		next.ServeHTTP(w, r.WithContext(auth.With(r.Context(), id)))
+		return nil
+	})
+}
+
+// authenticate finds out who makes a request.
+func (s *Server) authenticate(r *http.Request, _ access) (*auth.Identity, error) {
+	if s.cfg.Auth == nil { // whatever else a request brings is for somebody before the relay
+		return identity(r.Context()), nil
+	}
+	token, err := bearer(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.cfg.Auth.Authenticate(r.Context(), token)
+}
+
+// bearer is the token of an Authorization header, "" where there is none.
+func bearer(r *http.Request) (string, error) {
+	values := r.Header.Values("Authorization")
+	if len(values) == 0 {
+		return "", nil
+	}
+	scheme, token, ok := strings.Cut(values[0], " ")
+	if len(values) > 1 || !ok || !strings.EqualFold(scheme, "Bearer") {
+		return "", auth.ErrInvalid
+	}
+	return strings.TrimSpace(token), nil
+}
+
+// refuse says which credential is needed, and not what was wrong with the one given.
+func refuse(w http.ResponseWriter, err error) error {
+	const realm = `Bearer realm="rejoin"`
+	switch {
+	case errors.Is(err, auth.ErrNoCredential):
+		w.Header().Set("WWW-Authenticate", realm)
+		return problem.New(problem.Unauthenticated, "there is no credential; send Authorization: Bearer and a token").Because(err)
+	case errors.Is(err, auth.ErrExpired):
+		w.Header().Set("WWW-Authenticate", realm+`, error="invalid_token", error_description="expired"`)
+		return problem.New(problem.TokenExpired, "the token has expired; come back with a fresh one").Because(err)
+	case errors.Is(err, auth.ErrInvalid):
+		w.Header().Set("WWW-Authenticate", realm+`, error="invalid_token"`)
+		return problem.New(problem.InvalidToken, "the token is not accepted here").Because(err)
+	case errors.Is(err, auth.ErrUnavailable):
+		return unavailable(problem.Unavailable, "tokens cannot be checked at the moment; try again later").Because(err)
+	}
+	return err
+}
