@@ -25,6 +25,9 @@ type Change struct {
 	Pointer *Pointer
 }
 
+// Revision is the stream sequence at which the entry was read or stored.
+func (e *Entry) Revision() uint64 { return e.revision }
+
 // EachEntryAndPointer calls f with every run's entry, and then with every chat's pointer,
 // deleted ones left out. Replicas may answer: what they show may be older than what a
 // Listener has heard. What changes meanwhile may come twice but is never missed.

@@ -19,6 +19,7 @@ var rules = []rule{
 	{"internal/problem", nil},
 	{"internal/ops", allow("internal/problem")},
 	{"internal/runs", allow("internal/agui", "subjects")},
+	{"internal/active", allow("internal/runs", "subjects")},
 	{"internal/turns", allow("internal/runs", "subjects")},
 	{"internal/killswitch", allow("internal/runs", "subjects")},
 	{"internal/history", allow("internal/runs", "subjects")},
@@ -39,7 +40,7 @@ var rules = []rule{
 
 	{"internal/probe", allow("consumer", "subjects")},
 
-	{"relay", allow("consumer", "internal/auth", "internal/history", "internal/killswitch", "internal/ops", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
+	{"relay", allow("consumer", "internal/active", "internal/auth", "internal/history", "internal/killswitch", "internal/ops", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
 
 	{"internal/app", allow(anything)},
 	{"cmd/...", allow(anything)},
