@@ -53,7 +53,8 @@ type Config struct {
 	MaxStreamAge   time.Duration // after which a stream is closed, 10 % more or less; 0 means 1 h
 	BrokerPatience time.Duration // how long an open stream outlives the broker's silence; 0 means 1 min
 	MaxWait        time.Duration // how long a request may wait for a run, whatever it asks for; 0 means MaxWait, the most allowed
-	MaxObservers   int           // streams and waiting requests at once; 0 means 10,000
+	MaxObservers   int           // streams and waiting requests at once; 0 means 10,000, or nine of ten connections where those are fewer
+	Limits         Limits        // how much anybody may have
 
 	DrainWindow  time.Duration // over which a drain spreads the closing of streams; 0 means 1.5 s
 	DrainTimeout time.Duration // after which a drain breaks off what is still open; 0 means 8 s
@@ -114,11 +115,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.MaxWait > MaxWait {
 		return c, fmt.Errorf("%w: MaxWait is %v, allowed are up to %v", ErrConfig, c.MaxWait, MaxWait)
 	}
-	if c.MaxObservers < 0 {
-		return c, fmt.Errorf("%w: MaxObservers is %d and may not be negative", ErrConfig, c.MaxObservers)
-	}
-	if c.MaxObservers == 0 {
-		c.MaxObservers = 10_000
+	if c.Limits, c.MaxObservers, err = c.Limits.withDefaults(c.MaxObservers, openFiles()); err != nil {
+		return c, err
 	}
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics(nil)

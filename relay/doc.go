@@ -27,6 +27,9 @@
 //	legacy.go        plain AG-UI for stock clients
 //	observers.go     who is watching: admission, age, leaving
 //	limits.go        how much anybody may have of a relay
+//	sends.go         how often messages are sent
+//	connections.go   which connections are open, and which make room for others
+//	gate.go          the listener before them; files_unix.go says how many files there may be
 //	drain.go         going away without losing anybody's place
 //	runs.go          /runs/{run_id} and its snapshot
 //	controls.go      /runs/{run_id}/controls: what a producer over HTTP is sent

@@ -26,10 +26,13 @@ func tooLarge(limit int) *problem.Error {
 // unavailable is an answer that says when to try again. The time is spread, or
 // those who are refused together come back together.
 func unavailable(code, detail string) *problem.Error {
-	e := problem.New(code, detail).After(time.Second + rand.N(4*time.Second))
+	e := problem.New(code, detail).After(later())
 	e.Status = 503
 	return e
 }
+
+// later is how long to stay away where nothing better is known.
+func later() time.Duration { return time.Second + rand.N(4*time.Second) }
 
 // answerTo maps an error of whatever kind to what a client may learn of it. It is
 // nil for a client that has left.
@@ -45,6 +48,13 @@ func answerTo(ctx context.Context, err error) *problem.Error {
 		return unavailable(problem.Unavailable, "this relay is shutting down; another one can serve this").Because(err)
 	case errors.Is(err, errFull):
 		return unavailable(problem.TooManyRequests, "this relay has as many streams as it may have; try again later or elsewhere").Because(err)
+	case errors.Is(err, errOwnerFull):
+		return problem.New(problem.TooManyRequests, "you have as many streams open as you may; close one, or try again later").
+			After(later()).Because(err)
+	case errors.Is(err, errRunFull):
+		return unavailable(problem.TooManyRequests, "the run has as many observers here as it may have; try again later or elsewhere").Because(err)
+	case errors.Is(err, errConnections):
+		return unavailable(problem.TooManyRequests, "this relay has as many connections as it may have; try again later or elsewhere").Because(err)
 	case errors.Is(err, errBusy):
 		return unavailable(problem.TooManyRequests, "this relay has as much to do as it may at the moment; try again later or elsewhere").Because(err)
 	case errors.Is(err, runs.ErrNotFound), errors.Is(err, consumer.ErrGone):

@@ -56,6 +56,9 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, q watch) error {
 		return nil
 	}
 	if err == nil {
+		err = o.watches(entry.RunID)
+	}
+	if err == nil {
 		err = o.stream()
 	}
 	if err != nil {
@@ -84,6 +87,10 @@ func (s *Server) refused(err error) {
 	switch {
 	case errors.Is(err, errFull):
 		s.metrics.refused.WithLabelValues("full").Inc()
+	case errors.Is(err, errOwnerFull):
+		s.metrics.refused.WithLabelValues("owner").Inc()
+	case errors.Is(err, errRunFull):
+		s.metrics.refused.WithLabelValues("run").Inc()
 	case errors.Is(err, errDraining):
 		s.metrics.refused.WithLabelValues("draining").Inc()
 	case errors.Is(err, errSwitchedOff):

@@ -49,6 +49,9 @@ type messageFields struct {
 
 // readMessage reads a message. leave gives back the room that it takes.
 func (s *Server) readMessage(w http.ResponseWriter, r *http.Request) (m *message, leave func(), err error) {
+	if err := s.maySend(r.Context()); err != nil {
+		return nil, nil, err
+	}
 	in := &roomed{ReadCloser: r.Body, room: s.room}
 	r.Body = in
 	body, err := readBody(w, r, int64(s.cfg.Turns.MaxInput()+envelope))
@@ -56,6 +59,7 @@ func (s *Server) readMessage(w http.ResponseWriter, r *http.Request) (m *message
 		m, err = s.parseMessage(body)
 	}
 	if err != nil {
+		s.sendRefused(err)
 		in.leave()
 		return nil, nil, err
 	}

@@ -24,6 +24,13 @@ type Metrics struct {
 	frames    *prometheus.CounterVec
 	bytes     prometheus.Counter
 	panics    prometheus.Counter
+
+	connections  prometheus.Gauge
+	turnedAway   *prometheus.CounterVec
+	sendsRefused *prometheus.CounterVec
+	held         prometheus.Gauge
+	holdWaiting  prometheus.Gauge
+
 	switched  prometheus.Gauge
 	requests  *prometheus.CounterVec
 	turns     *prometheus.CounterVec
@@ -42,7 +49,7 @@ var (
 		string(causeGone), string(causeBroker), string(causeGap), string(causeError), string(causeSwitchedOff)}
 	snapshotCauses = []string{"attach", "replaced", "ahead", "window", "gap"}
 	frameTypes     = []string{consumer.Snapshot.String(), consumer.Event.String(), consumer.Synced.String(), consumer.End.String()}
-	refusals       = []string{"full", "draining", "switched_off"}
+	refusals       = []string{"full", "owner", "run", "draining", "switched_off"}
 	wires          = []string{protocol1{}.name(), (*legacy)(nil).name(), wireControls}
 	sends          = []string{"started", "queued", "steered", "repeated"}
 )
@@ -73,11 +80,12 @@ func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 func (m *Metrics) observe() {
 	m.observers = m.gauge("rejoin_observers", "Open streams.")
 	m.waiters = m.gauge("rejoin_waiters", "Requests that wait for a run to appear in an idle chat.")
-	m.refused = m.vector("rejoin_observers_refused_total", "Requests for a stream that were answered 503, by why.", "why", refusals)
+	m.refused = m.vector("rejoin_observers_refused_total", "Requests for a stream that were refused, by why.", "why", refusals)
 	m.opened = m.vector("rejoin_streams_opened_total", "Streams opened, by wire.", "wire", wires)
 	m.closed = m.vector("rejoin_streams_closed_total", "Streams closed, by cause.", "cause", closeCauses)
 	m.frames = m.vector("rejoin_frames_total", "Frames written, by type.", "type", frameTypes)
 	m.bytes = m.counter("rejoin_stream_bytes_total", "Bytes written to streams, before any transfer encoding.")
+	m.limited()
 	m.panics = m.counter("rejoin_http_panics_total", "Panics in handlers; each is a fault to report.")
 	m.switched = m.gauge("rejoin_switched_off_percent", "Percentage of all tenants' chats that may not be watched.")
 	m.turns = m.vector("rejoin_turns_taken_total", "Messages taken, by what became of them.", "how", sends)
@@ -100,6 +108,10 @@ func (m *Metrics) Hub() consumer.HubMetrics {
 	return consumer.HubMetrics{
 		Tails:        func(delta int) { m.tails.Add(float64(delta)) },
 		Snapshot:     func(cause string) { m.snapshots.WithLabelValues(oneOf(cause, snapshotCauses)).Inc() },
+		Held: func(bytes int64, waiting int) {
+			m.held.Set(float64(bytes))
+			m.holdWaiting.Set(float64(waiting))
+		},
 		Gap:          m.gaps.Inc,
 		Replay:       func(events int) { m.replayed.Add(float64(max(events, 0))) },
 		CatchUp:      func(d time.Duration) { m.catchUp.Observe(d.Seconds()) },

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/rejoin/rejoin/subjects"
 )
 
 // Why an observer is not admitted, or is told to leave.
@@ -22,6 +24,8 @@ type observers struct {
 	window time.Duration // over which a drain spreads the departures
 
 	mu       sync.Mutex
+	owners   quota[subjects.Realm]
+	runs     quota[subjects.RunID]
 	open     map[*observer]struct{}
 	draining bool
 	empty    chan struct{} // closed once draining and nobody is left
@@ -31,6 +35,8 @@ type observers struct {
 // it; once it streams, leave gets the cause and the stream ends between frames.
 type observer struct {
 	all       *observers
+	owner     subjects.Realm
+	run       subjects.RunID // "" until watches
 	leave     chan cause
 	cancel    context.CancelCauseFunc
 	timer     *time.Timer // set once it streams
@@ -42,9 +48,14 @@ func newObservers(limit int, maxAge, window time.Duration) *observers {
 		open: map[*observer]struct{}{}, empty: make(chan struct{})}
 }
 
-// admit takes an observer in; the error is errDraining or errFull. The context
-// returned ends with errDraining when it has to leave while waiting, or at once.
+// admit takes an observer in; the error is errDraining, errFull or errOwnerFull. The
+// context returned ends with errDraining when it has to leave while waiting, or at once.
 func (all *observers) admit(ctx context.Context) (*observer, context.Context, error) {
+	return all.admitAs(ctx, ownerOf(ctx))
+}
+
+// admitAs is admit for whoever owner says, "" for nobody.
+func (all *observers) admitAs(ctx context.Context, owner subjects.Realm) (*observer, context.Context, error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	switch {
@@ -52,11 +63,24 @@ func (all *observers) admit(ctx context.Context) (*observer, context.Context, er
 		return nil, nil, errDraining
 	case len(all.open) >= all.limit:
 		return nil, nil, errFull
+	case !all.owners.take(owner):
+		return nil, nil, errOwnerFull
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	o := &observer{all: all, leave: make(chan cause, 1), cancel: cancel}
+	o := &observer{all: all, owner: owner, leave: make(chan cause, 1), cancel: cancel}
 	all.open[o] = struct{}{}
 	return o, ctx, nil
+}
+
+// watches says which run the observer watches, once that is known. The error is errRunFull.
+func (o *observer) watches(run subjects.RunID) error {
+	o.all.mu.Lock()
+	defer o.all.mu.Unlock()
+	if !o.all.runs.take(run) {
+		return errRunFull
+	}
+	o.run = run
+	return nil
 }
 
 // stream says that the observer has its run now, and starts its age. The error is
@@ -94,6 +118,8 @@ func (o *observer) done() {
 		o.timer.Stop()
 	}
 	delete(all.open, o)
+	all.owners.give(o.owner)
+	all.runs.give(o.run)
 	if all.draining && len(all.open) == 0 {
 		close(all.empty)
 	}

@@ -17,7 +17,7 @@ type handler func(http.ResponseWriter, *http.Request) error
 
 func (s *Server) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.count, s.recover)
+	r.Use(s.count, s.recover, s.spare)
 	r.NotFound(s.handle(func(http.ResponseWriter, *http.Request) error { return errNoRoute }))
 	r.MethodNotAllowed(s.handle(s.wrongMethod(r)))
 	for _, t := range s.table() {

@@ -85,6 +85,9 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	if err == nil && sent.Repeated {
 		_, err = s.entryOf(ctx, sent.RunID) // one that has left is no stream
 	}
+	if err == nil {
+		err = o.watches(sent.RunID)
+	}
 	q := watch{legacy: m.legacy, synced: m.synced}
 	leave() // the stream may last for hours
 	if err != nil {

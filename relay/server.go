@@ -20,6 +20,8 @@ type Server struct {
 	observers *observers
 	room      *semaphore.Weighted // bytes that messages may take at once
 	histories *semaphore.Weighted // answers with saved turns at once
+	paces     *paces
+	conns     *connections
 	unready   atomic.Bool
 	handler   http.Handler
 	base      context.Context
@@ -39,6 +41,9 @@ func New(cfg Config) (*Server, error) {
 		observers: newObservers(cfg.MaxObservers, cfg.MaxStreamAge, cfg.DrainWindow),
 		room:      semaphore.NewWeighted(roomBytes), histories: semaphore.NewWeighted(maxHistories),
 	}
+	s.observers.owners.limit, s.observers.runs.limit = cfg.Limits.OwnerObservers, cfg.Limits.RunObservers
+	s.paces = newPaces(cfg.Limits)
+	s.conns = newConnections(cfg.Limits.Connections, func(n int) { s.metrics.connections.Set(float64(n)) })
 	s.base, s.breakOff = context.WithCancelCause(context.Background())
 	s.handler = cfg.cross(boundBody(s.routes()))
 	return s, nil
@@ -53,7 +58,6 @@ func (s *Server) Handler() http.Handler { return s.handler }
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 32 << 10
 )
 
 func (s *Server) server() *http.Server {
@@ -66,16 +70,20 @@ func (s *Server) server() *http.Server {
 		Protocols:         protocols,
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
+		MaxHeaderBytes:    s.cfg.Limits.HeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		BaseContext:       func(net.Listener) context.Context { return s.base },
 		ConnContext:       s.connected,
+		ConnState:         s.conns.changed,
 	}
 }
 
 func (s *Server) connected(ctx context.Context, conn net.Conn) context.Context {
 	if err := limitSilence(conn, s.cfg.KeepAlive+s.cfg.WriteTimeout); err != nil {
 		s.log.Debug("a connection's time for silence cannot be limited", "error", err)
+	}
+	if s.conns.isScarce(conn) {
+		return context.WithValue(ctx, onScarce{}, true)
 	}
 	return ctx
 }
@@ -84,8 +92,11 @@ func (s *Server) connected(ctx context.Context, conn net.Conn) context.Context {
 // is called once. The error, otherwise, is the listener's.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	srv := s.server()
+	s.log.Info("limits", "observers", s.cfg.MaxObservers, "connections", s.cfg.Limits.Connections, "files", openFiles())
+	g := newGate(ln, s.conns, s.metrics.turnedAway.WithLabelValues("full").Inc)
+	defer g.wait()
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(ln) }()
+	go func() { failed <- srv.Serve(g) }()
 	select {
 	case err := <-failed:
 		s.breakOff(err)
