@@ -1,0 +1,13 @@
+// Package edge tests what stands between a relay and its clients: nginx as Debian
+// ships it, other proxies, browsers of other origins, clients that mean harm, and
+// /openapi.json, by which clients are made.
+//
+//	nginx_test.go      nginx with a configuration of the test's own
+//	deployed_test.go   nginx with deploy/nginx/rejoin.conf
+//	buffering_test.go  PROXY-01: every event at once, through whatever buffers
+//	idle_test.go       PROXY-02: silence is never long enough to be cut
+//	cors_test.go       PROXY-03: pages of other origins
+//
+// What is said about time is said by order: an event is published only once the one
+// before has arrived.
+package edge
