@@ -75,16 +75,23 @@ const (
 // kind that is met in practice, 50 MiB.
 const DefaultMaxBytes = 128 << 20
 
+// Defaults of HubConfig. A read of a log keeps publishers from its stream for a moment;
+// a build takes as much of a core as it gets.
+const (
+	DefaultMaxCatchUps  = 64
+	DefaultMaxSnapshots = 8
+)
+
 // NewHub makes a hub and starts its few goroutines; Close ends them.
 func NewHub(cfg HubConfig) *Hub {
 	if cfg.GapThreshold == 0 || cfg.GapThreshold > subjects.GapThreshold {
 		cfg.GapThreshold = subjects.GapThreshold
 	}
 	if cfg.MaxCatchUps <= 0 {
-		cfg.MaxCatchUps = 64
+		cfg.MaxCatchUps = DefaultMaxCatchUps
 	}
 	if cfg.MaxSnapshots <= 0 {
-		cfg.MaxSnapshots = 8
+		cfg.MaxSnapshots = DefaultMaxSnapshots
 	}
 	if cfg.MaxBytes <= 0 {
 		cfg.MaxBytes = DefaultMaxBytes

@@ -39,9 +39,11 @@ const (
 	defaultObservers   = 10_000
 	defaultConnections = 4 * defaultObservers
 	defaultSpareFiles  = 64
-	defaultHeaderBytes = 32 << 10
 	leastHeaderBytes   = 4 << 10
 )
+
+// DefaultHeaderBytes is Limits.HeaderBytes unless set: tokens and cookies take some KiB.
+const DefaultHeaderBytes = 32 << 10
 
 // withDefaults settles the limits of a process that may have so many open files, 0 where
 // that is not known, and how many observers it takes.
@@ -62,7 +64,7 @@ func (l Limits) withDefaults(observers, files int) (Limits, int, error) {
 		l.SpareFiles = defaultSpareFiles
 	}
 	if l.HeaderBytes == 0 {
-		l.HeaderBytes = defaultHeaderBytes
+		l.HeaderBytes = DefaultHeaderBytes
 	}
 	if l.HeaderBytes < leastHeaderBytes {
 		return l, 0, fmt.Errorf("%w: HeaderBytes is %d, allowed are %d and more", ErrConfig, l.HeaderBytes, leastHeaderBytes)

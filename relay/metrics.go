@@ -31,9 +31,9 @@ type Metrics struct {
 	held         prometheus.Gauge
 	holdWaiting  prometheus.Gauge
 
-	switched  prometheus.Gauge
-	requests  *prometheus.CounterVec
-	turns     *prometheus.CounterVec
+	switched prometheus.Gauge
+	requests *prometheus.CounterVec
+	turns    *prometheus.CounterVec
 
 	tails     prometheus.Gauge
 	snapshots *prometheus.CounterVec
@@ -46,11 +46,11 @@ type Metrics struct {
 // The values that labels may have, besides other.
 var (
 	closeCauses = []string{string(causeEnd), string(causeAge), string(causeDrain), string(causeClient), string(causeStalled),
-		string(causeGone), string(causeBroker), string(causeGap), string(causeError), string(causeSwitchedOff)}
+		string(causeGone), string(causeBroker), string(causeBehind), string(causeGap), string(causeError), string(causeSwitchedOff)}
 	snapshotCauses = []string{"attach", "replaced", "ahead", "window", "gap"}
 	frameTypes     = []string{consumer.Snapshot.String(), consumer.Event.String(), consumer.Synced.String(), consumer.End.String()}
 	refusals       = []string{"full", "owner", "run", "draining", "switched_off"}
-	wires          = []string{protocol1{}.name(), (*legacy)(nil).name(), wireControls}
+	wires          = []string{protocol1{}.name(), (*legacy)(nil).name(), wireControls, wireActive}
 	sends          = []string{"started", "queued", "steered", "repeated"}
 )
 
@@ -106,8 +106,8 @@ func (m *Metrics) read() {
 // Hub gives the functions that count for a hub.
 func (m *Metrics) Hub() consumer.HubMetrics {
 	return consumer.HubMetrics{
-		Tails:        func(delta int) { m.tails.Add(float64(delta)) },
-		Snapshot:     func(cause string) { m.snapshots.WithLabelValues(oneOf(cause, snapshotCauses)).Inc() },
+		Tails:    func(delta int) { m.tails.Add(float64(delta)) },
+		Snapshot: func(cause string) { m.snapshots.WithLabelValues(oneOf(cause, snapshotCauses)).Inc() },
 		Held: func(bytes int64, waiting int) {
 			m.held.Set(float64(bytes))
 			m.holdWaiting.Set(float64(waiting))

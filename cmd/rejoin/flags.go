@@ -47,12 +47,12 @@ func runFlags(s *config.Set, c *app.Config) {
 // serveFlags say what a relay serves.
 func serveFlags(s *config.Set, c *app.Config) {
 	c.Addr, c.Grace = app.DefaultAddr, app.DefaultGrace
-	c.GapThreshold, c.MaxEvent, c.MaxObservers = subjects.GapThreshold, subjects.MaxEventBytes, 10_000
+	c.GapThreshold, c.MaxEvent = subjects.GapThreshold, subjects.MaxEventBytes
 	s.Add(hostPort(&c.Addr), "addr", "Where to serve HTTP. Nobody is authenticated: beyond the loopback interface put a gateway before it.")
 	s.Add(config.Number(&c.GapThreshold, 1, subjects.GapThreshold), "gap-threshold",
 		"Events that an observer may be behind and still get them one by one; past it, it gets a snapshot.")
 	s.Add(config.Size(&c.MaxEvent, 1<<10, 64<<20), "max-event", "The largest event.")
-	s.Add(config.Number(&c.MaxObservers, 1, 1_000_000), "max-observers", "Streams and waiting requests at once; beyond them the answer is 503.")
+	limitFlags(s, c)
 	s.Add(config.Duration(&c.Grace, 500*time.Millisecond, time.Hour), "grace",
 		"How long stopping may take after the first SIGTERM or SIGINT; a second one hurries.")
 	browserFlags(s, c)

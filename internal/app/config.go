@@ -48,6 +48,7 @@ type Config struct {
 	GapThreshold int           // events replayed before a snapshot is cheaper; 0 means subjects.GapThreshold
 	MaxEvent     int           // bytes of one event; 0 means subjects.MaxEventBytes
 	MaxObservers int           // streams at once; 0 means the relay's own default
+	Limits       LimitsConfig  // how much anybody may have
 	MaxWait      time.Duration // for a run to appear; 0 means the relay's own default
 
 	// Origins are those whose pages may use the relay; see relay.Config.Origins.
@@ -122,6 +123,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: Lease is %v, allowed are %v and more", ErrConfig, c.Lease, runs.MinLease)
 	case c.Retain < 0 || c.Grace < 0 || c.Connect < 0:
 		return c, fmt.Errorf("%w: Retain, Grace and Connect may not be negative", ErrConfig)
+	case c.Limits.check() != nil:
+		return c, c.Limits.check()
 	case c.DrainDelay < 0 || min(c.Streams.MaxAge, c.Streams.KeepAlive, c.Streams.WriteTimeout, c.Streams.BrokerPatience) < 0:
 		return c, fmt.Errorf("%w: DrainDelay and the times of Streams may not be negative", ErrConfig)
 	case c.GapThreshold < 0 || c.GapThreshold > subjects.GapThreshold:

@@ -44,8 +44,8 @@ func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayPar
 	}
 	p.ingest = ingest.New(ingest.Config{Producer: p.producer, Lease: cfg.Lease, MaxEventBytes: cfg.MaxEvent,
 		Metrics: m.ingest(), Logger: log.With("part", "ingest")})
-	p.hub = consumer.NewHub(consumer.HubConfig{Store: b.store, GapThreshold: uint64(cfg.GapThreshold),
-		Metrics: counted.Hub(), Logger: log.With("part", "hub")})
+	p.hub = consumer.NewHub(cfg.Limits.hub(consumer.HubConfig{Store: b.store, GapThreshold: uint64(cfg.GapThreshold),
+		Metrics: counted.Hub(), Logger: log.With("part", "hub")}))
 	p.janitor = runs.NewJanitor(b.store, janitorConfig(cfg, JanitorMetrics(m.reg)))
 	if cfg.Worker != nil {
 		// Its turns end while streams are still open, so that their observers see it.
@@ -58,13 +58,14 @@ func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayPar
 	p.ingest.Routes(routes)
 	p.server, err = relay.New(relay.Config{Hub: p.hub, Store: b.store, Producer: routes,
 		Metrics: counted, NoMetrics: cfg.OpsAddr != "", Canary: p.canary,
-		Turns: turns.New(b.store, turns.Config{Logger: log.With("part", "turns")}), History: history.Open(b.store),
+		Turns: turns.New(b.store, cfg.Limits.turns(turns.Config{Logger: log.With("part", "turns")})), History: history.Open(b.store),
 		ForwardHeaders: cfg.ForwardHeaders,
 		KeepAlive:      cfg.Streams.KeepAlive,
 		WriteTimeout:   cfg.Streams.WriteTimeout,
 		MaxStreamAge:   cfg.Streams.MaxAge,
 		BrokerPatience: cfg.Streams.BrokerPatience,
 		MaxObservers:   cfg.MaxObservers,
+		Limits:         cfg.Limits.relay(cfg.NATS == ""),
 		MaxWait:        cfg.MaxWait,
 		Origins:        cfg.Origins,
 		DrainWindow:    min(cfg.Grace/5, 1500*time.Millisecond),
