@@ -22,7 +22,7 @@ What is stored is removed at the end, unless --store says where to keep it. SIGT
 are closed between frames, and the exit code is 0.`,
 		Examples: []string{
 			"rejoin dev",
-			"rejoin dev --addr :9000 --store ./data --demo=false",
+			"rejoin dev --addr 127.0.0.1:9000 --store ./data --demo=false",
 			"rejoin dev --lease 2s --retain 30s --nats-addr 127.0.0.1:4222",
 			"rejoin dev --agent agui --url http://127.0.0.1:8000/agent",
 			"rejoin dev --agent acp --root . -- npx some-acp-agent",
@@ -47,11 +47,17 @@ are closed between frames, and the exit code is 0.`,
 		s.Add(config.Switch(&cfg.Demo), "demo", "Produce runs to watch in the chat \"demo\".")
 		log.add(s)
 		return func(ctx context.Context, std stdio) error {
+			if err := checkAuth(s, &cfg); err != nil {
+				return err
+			}
 			logger, err := std.logger(log)
 			if err != nil {
 				return err
 			}
 			cfg.Logger, cfg.ForwardHeaders = logger, forwarded(forward)
+			if cfg.Auth.Kind == app.AuthJWT {
+				cfg.Demo = false // its chat would be nobody's
+			}
 			if cfg.Worker, err = w.config(s); err != nil {
 				return err
 			}
@@ -89,6 +95,9 @@ func devWelcome(w io.Writer, a *app.App, cfg app.Config) {
 	fmt.Fprint(w, "\nSend a message to a chat, watch the answer, and answer what the agent asks (the request's id is in the events):\n\n")
 	fmt.Fprintf(w, "  curl %s/chat/send -d '{\"chat_id\":\"c\",\"input\":{\"text\":\"hi\"}}'\n", a.URL())
 	fmt.Fprintf(w, "  curl -N %s/chat/live -d '{\"chat_id\":\"c\",\"protocol\":1,\"wait_ms\":30000}'\n", a.URL())
+	if cfg.Auth.Kind == app.AuthJWT {
+		fmt.Fprint(w, "(with -H \"Authorization: Bearer $REJOIN_TOKEN\"; \"rejoin token --help\" says how to make one)\n\n")
+	}
 	option := "allow" // what the demo agent asks for; another has options of its own
 	if cfg.Worker == nil || cfg.Worker.Agent.Kind != app.AgentDemo {
 		option = "…"

@@ -48,7 +48,7 @@ func runFlags(s *config.Set, c *app.Config) {
 func serveFlags(s *config.Set, c *app.Config) {
 	c.Addr, c.Grace = app.DefaultAddr, app.DefaultGrace
 	c.GapThreshold, c.MaxEvent = subjects.GapThreshold, subjects.MaxEventBytes
-	s.Add(hostPort(&c.Addr), "addr", "Where to serve HTTP. Nobody is authenticated: beyond the loopback interface put a gateway before it.")
+	s.Add(hostPort(&c.Addr), "addr", "Where to serve HTTP. Beyond the loopback interface it takes --auth jwt, or a gateway before it and --insecure.")
 	s.Add(config.Number(&c.GapThreshold, 1, subjects.GapThreshold), "gap-threshold",
 		"Events that an observer may be behind and still get them one by one; past it, it gets a snapshot.")
 	s.Add(config.Size(&c.MaxEvent, 1<<10, 64<<20), "max-event", "The largest event.")
@@ -56,6 +56,7 @@ func serveFlags(s *config.Set, c *app.Config) {
 	s.Add(config.Duration(&c.Grace, 500*time.Millisecond, time.Hour), "grace",
 		"How long stopping may take after the first SIGTERM or SIGINT; a second one hurries.")
 	browserFlags(s, c)
+	authFlags(s, c)
 }
 
 // flagOf names the flag behind an error of an App. The first that fits counts.
@@ -74,6 +75,7 @@ var flagOf = []struct {
 	{app.ErrCA, "nats-ca"},
 	{app.ErrCert, "nats-cert"},
 	{app.ErrReplicas, "replicas"},
+	{app.ErrResume, "resume-keys"},
 }
 
 // withFlag adds to the error of an App which flag is at fault.

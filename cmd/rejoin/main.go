@@ -12,7 +12,7 @@ import (
 var version string
 
 // commands are the words that may follow rejoin.
-var commands = []command{devCommand, relayCommand, workerCommand, janitorCommand, publishCommand, tailCommand, probeCommand, versionCommand}
+var commands = []command{devCommand, relayCommand, workerCommand, janitorCommand, initCommand, publishCommand, tailCommand, probeCommand, tokenCommand, versionCommand}
 
 func main() {
 	ctx, stop := onSignals()

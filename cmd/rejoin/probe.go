@@ -32,6 +32,8 @@ with Ctrl-C.`,
 		var json bool
 		c := probe.Config{Events: 60, Rate: 20, Patience: 10 * time.Second, MaxLag: 2 * time.Second}
 		urlFlag(s, &url)
+		var by credential
+		credentialFlags(s, &by)
 		s.Add(config.Number(&c.Events, probe.MinEvents, probe.MaxEvents), "events", "Events of the run.")
 		s.Add(config.Number(&c.Rate, 1, probe.MaxRate), "rate", "Events a second.")
 		s.Add(timeList(&c.After), "after",
@@ -43,6 +45,10 @@ with Ctrl-C.`,
 			"How long an event may take to reach an observer while another one does not read.")
 		s.Add(config.Switch(&json), "json", "Print each check as one line of JSON.")
 		return func(ctx context.Context, std stdio) error {
+			var err error
+			if c.Token, err = by.source(s); err != nil {
+				return err
+			}
 			c.URL = url
 			return runProbe(ctx, c, json, std)
 		}

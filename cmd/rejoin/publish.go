@@ -44,6 +44,8 @@ Ctrl-C: what was read is stored, and the run ended as stopped.`,
 	flags: func(s *config.Set) action {
 		o := publishOptions{active: "supersede", reason: string(subjects.ReasonDone), maxEvent: subjects.MaxEventBytes, patience: time.Minute}
 		log := urlFlag(s, &o.url)
+		var by credential
+		credentialFlags(s, &by)
 		s.Add(chatName(&o.chat), "chat", "The chat in which a run is started. With --run it may be left out; a run of another chat is refused.")
 		s.Add(runName(&o.run), "run", "Go on with this run instead of starting one.")
 		s.Add(config.Number(&o.firstSeq, 0, subjects.MaxSeq), "first-seq",
@@ -70,7 +72,11 @@ Ctrl-C: what was read is stored, and the run ended as stopped.`,
 			if err != nil {
 				return err
 			}
-			err = publish(ctx, &api{base: o.url, log: logger, patience: o.patience}, o, std)
+			token, err := by.source(s)
+			if err != nil {
+				return err
+			}
+			err = publish(ctx, &api{base: o.url, log: logger, patience: o.patience, token: token}, o, std)
 			if hint := nobodyThere(err, o.url); hint != "" {
 				err = fmt.Errorf("%w%s", err, hint)
 			}

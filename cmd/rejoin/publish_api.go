@@ -22,6 +22,8 @@ type api struct {
 	base     string
 	log      *slog.Logger
 	patience time.Duration // how long to try again without getting further
+	// token gives the credential of each request; nil means none.
+	token func(context.Context) (string, error)
 
 	client *http.Client
 }
@@ -96,6 +98,13 @@ func (a *api) send(ctx context.Context, method, path string, header http.Header,
 	}
 	for name, values := range header {
 		req.Header[name] = values
+	}
+	if a.token != nil {
+		token, err := a.token(ctx)
+		if err != nil {
+			return fmt.Errorf("token: %w", err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := a.http().Do(req)
 	if err != nil {

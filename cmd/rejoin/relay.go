@@ -20,7 +20,8 @@ While the broker is away the relay stays up, unready (/readyz), and its streams 
 for as long as it takes.`,
 		Examples: []string{
 			"rejoin relay --nats nats://127.0.0.1:4222",
-			"rejoin relay --nats nats://n1:4222,nats://n2:4222,nats://n3:4222 --replicas 3 --addr :8080",
+			"rejoin relay --nats nats://n1:4222,nats://n2:4222,nats://n3:4222 --replicas 3 --addr :8080 " +
+				"--auth jwt --jwks-url https://issuer.example/keys --jwt-issuer https://issuer.example --jwt-audience rejoin --resume-keys resume.jwks",
 			"REJOIN_NATS=tls://n1:4222 REJOIN_NATS_CREDS=relay.creds rejoin relay --provision=false",
 		},
 	},
@@ -39,6 +40,9 @@ for as long as it takes.`,
 		log.add(s)
 		return func(ctx context.Context, std stdio) error {
 			if err := brokerNamed(s, &cfg, " For one inside this process: rejoin dev"); err != nil {
+				return err
+			}
+			if err := checkAuth(s, &cfg); err != nil {
 				return err
 			}
 			logger, err := std.logger(log)

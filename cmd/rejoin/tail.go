@@ -47,6 +47,8 @@ Exit codes: 0 the run has ended and was saved; 1 it is unavailable, or could not
 	flags: func(s *config.Set) action {
 		var o tailOptions
 		log := urlFlag(s, &o.url)
+		var by credential
+		credentialFlags(s, &by)
 		s.Add(chatName(&o.chat), "chat", "The chat to watch.")
 		s.Add(runName(&o.run), "run", "The run to watch. Without it, and once a newer one has taken its place, the chat's current one.")
 		s.Add(config.Number(&o.after, 0, subjects.MaxSeq), "after",
@@ -70,6 +72,9 @@ Exit codes: 0 the run has ended and was saved; 1 it is unavailable, or could not
 				w.AfterSeq = &o.after
 			}
 			client := &consumer.Client{BaseURL: o.url, Logger: logger}
+			if client.Token, err = by.source(s); err != nil {
+				return err
+			}
 			return tail(ctx, client.Watch(ctx, w), o, std)
 		}
 	},

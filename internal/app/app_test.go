@@ -401,7 +401,7 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 		require.ErrorIs(t, err, app.ErrConfig)
 		require.ErrorContains(t, err, c.says)
 	}
-	a, err := app.New(app.Config{Addr: "999.1.1.1:0"})
+	a, err := app.New(app.Config{Addr: "999.1.1.1:0", Auth: app.AuthConfig{Insecure: true}})
 	require.NoError(t, err)
 	require.ErrorIs(t, a.Run(t.Context()), app.ErrConfig)
 	_, err = app.NewLogger(io.Discard, "loud", "text")

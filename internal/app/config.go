@@ -54,6 +54,9 @@ type Config struct {
 	// Origins are those whose pages may use the relay; see relay.Config.Origins.
 	Origins []string
 
+	// Auth says who may use the relay.
+	Auth AuthConfig
+
 	// Streams bounds one open stream.
 	Streams StreamConfig
 
@@ -135,6 +138,9 @@ func (c Config) withDefaults() (Config, error) {
 	return c, c.Conn.check()
 }
 
+	if err := c.Auth.Check(c.Addr); err != nil {
+		return c, err
+	}
 // servers are the broker's URLs, without what is secret in them.
 func (c Config) servers() string {
 	urls := strings.Split(c.NATS, ",")

@@ -17,6 +17,11 @@ var (
 	ErrStore = errors.New("store")
 	// ErrContext: the context of the nats command cannot be read, or not followed.
 	ErrContext = errors.New("context of the nats command")
+	// ErrOpen: others can reach the address, and nobody is authenticated.
+	ErrOpen = errors.New("open to everybody")
+	// ErrAuth: tokens cannot be checked as configured. ErrResume: resume tokens cannot be made.
+	ErrAuth   = errors.New("authentication")
+	ErrResume = errors.New("resume tokens")
 	// ErrCreds, ErrNKey, ErrCA, ErrCert: the file of that kind cannot be used.
 	ErrCreds = errors.New("credentials")
 	ErrNKey  = errors.New("nkey")

@@ -29,6 +29,7 @@ type relayParts struct {
 	server   *relay.Server
 	janitor  *runs.Janitor
 	canary   *ops.Canary
+	ids      *identities
 	worker   *workerParts // nil where turns are answered elsewhere
 }
 
@@ -37,6 +38,9 @@ func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayPar
 	log := cfg.Logger
 	p := &relayParts{cfg: cfg, canary: m.broker(b)}
 	var err error
+	if p.ids, err = cfg.Auth.open(log.With("part", "auth")); err != nil {
+		return nil, err
+	}
 	p.producer, err = producer.Open(ctx, b.store, producer.Config{
 		Lease: cfg.Lease, MaxEventBytes: cfg.MaxEvent, Metrics: m.producer(), Logger: log.With("part", "producer")})
 	if err != nil {
@@ -61,6 +65,7 @@ func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayPar
 		Turns: turns.New(b.store, cfg.Limits.turns(turns.Config{Logger: log.With("part", "turns")})), History: history.Open(b.store),
 		ForwardHeaders: cfg.ForwardHeaders,
 		KeepAlive:      cfg.Streams.KeepAlive,
+		Auth: p.ids.callers, Resume: p.ids.resume,
 		WriteTimeout:   cfg.Streams.WriteTimeout,
 		MaxStreamAge:   cfg.Streams.MaxAge,
 		BrokerPatience: cfg.Streams.BrokerPatience,
@@ -83,7 +88,10 @@ func (p *relayParts) run(ctx context.Context, hurry <-chan struct{}, ln net.List
 	background, stopBackground := context.WithCancel(ctx)
 	defer stopBackground()
 	var parts sync.WaitGroup
-	parts.Go(func() { p.janitor.Run(background) })
+	if p.janitor != nil {
+		parts.Go(func() { p.janitor.Run(background) })
+	}
+	parts.Go(func() { p.ids.run(background) })
 	defer watch(p.canary)()
 	if p.cfg.Demo {
 		c := p.cfg.DemoConfig

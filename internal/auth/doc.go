@@ -3,6 +3,7 @@
 //
 //	identity.go  Identity, Grant, Authenticator, and None for everybody
 //	roles.go     what somebody may do at all
+//	access.go    what an identity may do to whose runs, and the identity in a context
 //	jwt.go       JWT: which tokens are accepted, and whether they would be still
 //	parse.go     size, form, signature and standard claims of any token
 //	claims.go    an identity from the claims

@@ -231,6 +231,11 @@ func TestSignMakesTokensForTryingOut(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, p.kid, accepted(t, j, token).KeyID)
 	}
-	_, err := auth.Sign(file(t, publicSet(newEd("a"))), claims(nil))
+	private, public, err := auth.NewKeys()
+	require.NoError(t, err)
+	token, err := auth.Sign(file(t, private), claims(nil))
+	require.NoError(t, err)
+	accepted(t, open(t, public, nil), token)
+	_, err = auth.Sign(file(t, publicSet(newEd("a"))), claims(nil))
 	require.ErrorIs(t, err, auth.ErrKeys)
 }

@@ -2,6 +2,10 @@ package auth
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -33,6 +37,21 @@ func Sign(keyFile string, claims map[string]any) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%w: %s has no private one; allowed are OKP with d, and oct", ErrKeys, keyFile)
+}
+
+// NewKeys makes a pair of keys for trying things out: Ed25519, as JWKs of the same kid. The
+// public one is for those who check tokens, the private one for those who make them.
+func NewKeys() (private, public []byte, err error) {
+	pub, priv, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrKeys, err)
+	}
+	j := jwk{Kty: "OKP", Kid: rand.Text()[:12], Alg: algEdDSA, Use: "sig", Crv: "Ed25519", X: base64.RawURLEncoding.EncodeToString(pub)}
+	if public, err = json.Marshal(j); err == nil {
+		j.D = base64.RawURLEncoding.EncodeToString(priv.Seed())
+		private, err = json.Marshal(j)
+	}
+	return private, public, err
 }
 
 // IsResume says whether a token says of itself that it is a resume token. It is not

@@ -91,6 +91,13 @@ func (p *prober) request(ctx context.Context, method, path string, body []byte) 
 		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	req.Header.Set("User-Agent", "rejoin-probe")
+	if p.cfg.Token != nil {
+		token, err := p.cfg.Token(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("token: %w", err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 	return req, nil
 }
 
@@ -125,7 +132,7 @@ func (p *prober) call(ctx context.Context, path string, header http.Header, body
 
 // snapshot gets the run without SSE. It returns errIdle where it is gone.
 func (p *prober) snapshot(ctx context.Context, etag string) (consumer.RunSnapshot, error) {
-	c := &consumer.Client{BaseURL: p.cfg.URL, HTTP: p.client, Header: p.cfg.Header, HeaderTimeout: p.cfg.Patience,
+	c := &consumer.Client{BaseURL: p.cfg.URL, HTTP: p.client, Header: p.cfg.Header, Token: p.cfg.Token, HeaderTimeout: p.cfg.Patience,
 		IdleTimeout: p.cfg.Patience, MaxMessage: maxAnswer}
 	s, err := c.Snapshot(ctx, p.run, etag)
 	var status *consumer.HTTPError

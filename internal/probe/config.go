@@ -2,6 +2,7 @@ package probe
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -31,6 +32,8 @@ type Config struct {
 	Retain time.Duration
 
 	Header http.Header // sent with every request
+	// Token gives the bearer token of each request; nil means none.
+	Token func(context.Context) (string, error)
 }
 
 // Bounds of Config.Events and Config.Rate. A shorter run has no middle; all of a longer one could not be
