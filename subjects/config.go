@@ -95,6 +95,21 @@ func TurnsConfig(replicas int) jetstream.StreamConfig {
 	}
 }
 
+// WorkersConfig is the configuration of the work queue's one consumer.
+func WorkersConfig() jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{
+		Durable:       Workers,
+		Description:   "Rejoin: turns for workers",
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		AckWait:       AckWait,
+		MaxDeliver:    -1,
+		MaxAckPending: maxClaimed,
+	}
+}
+
+// maxClaimed is how many turns all workers together may have claimed and not begun.
+const maxClaimed = 10_000
+
 // ControlConfig is the configuration of the stream of stops, answers and steering input.
 func ControlConfig(replicas int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{

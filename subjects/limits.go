@@ -36,6 +36,10 @@ const (
 	// TurnTTL is how long a turn whose time has come may wait for a worker.
 	TurnTTL = 5 * time.Minute
 
+	// AckWait is how long a claimed turn may take to begin before another worker is
+	// given it.
+	AckWait = 10 * time.Second
+
 	// MaxQueuedTurns is how many turns may wait behind a chat's active run.
 	MaxQueuedTurns = 32
 

@@ -8,6 +8,8 @@
 //	dev.go       rejoin dev: everything on this machine
 //	relay.go     rejoin relay
 //	janitor.go   rejoin janitor
+//	init.go      rejoin init: the streams and buckets in NATS
+//	nats_flags.go  which broker, how to connect to it, what its streams look like
 //	publish*.go  rejoin publish: from standard input to a run
 //	tail*.go     rejoin tail: a run in the terminal
 //	probe*.go    rejoin probe: whether a deployment keeps the contract

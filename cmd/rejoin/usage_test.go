@@ -82,7 +82,7 @@ func TestWrongCallsSayWhatIsAllowedAndExit2(t *testing.T) {
 		args string
 		says []string
 	}{
-		{"tial", []string{`no command "tial"`, "dev, relay, worker, janitor, publish, tail, probe, version"}},
+		{"tial", []string{`no command "tial"`, "dev, relay, worker, janitor, init, publish, tail, probe, "}},
 		{"dev --prot 1", []string{`no flag "--prot"`, "--addr"}},
 		{"dev --lease 10ms", []string{`--lease is "10ms"`, "from 1s"}},
 		{"dev --addr 8080", []string{`--addr is "8080"`, "HOST:PORT"}},
@@ -92,8 +92,11 @@ func TestWrongCallsSayWhatIsAllowedAndExit2(t *testing.T) {
 		{"dev now", []string{`argument "now"`}},
 		{"relay", []string{"--nats is missing", "rejoin dev"}},
 		{"relay --nats host:4222", []string{`--nats is "host:4222"`, "nats://host:4222"}},
-		{"relay --nats nats://h --replicas 0", []string{"from 1 to 5"}},
-		{"janitor", []string{"--nats is missing"}},
+		{"relay --nats nats://h --replicas 6", []string{"from 0 to 5"}},
+		{"janitor", []string{"--nats is missing", "--nats-context"}},
+		{"init", []string{"--nats is missing", "--nats-context"}},
+		{"init --nats nats://h --nats-inbox-prefix a.*", []string{`--nats-inbox-prefix is "a.*"`, "without wildcards"}},
+		{"worker --nats nats://h --nats-domain a.b", []string{`--nats-domain is "a.b"`, "without dots"}},
 		{"publish", []string{"--chat is missing"}},
 		{"publish --chat c --first-seq 3", []string{"--first-seq needs --run"}},
 		{"publish --chat c --no-end --persisted", []string{"--no-end excludes"}},

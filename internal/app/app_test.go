@@ -391,7 +391,7 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 	}{
 		{app.Config{NATS: "nats://h", Store: "d"}, "exclude each other"},
 		{app.Config{NATS: "nats://h", NATSAddr: ":1"}, "exclude each other"},
-		{app.Config{Creds: "f"}, "Creds"},
+		{app.Config{Conn: app.ConnConfig{Creds: "f"}}, "Conn"},
 		{app.Config{Lease: time.Millisecond}, "allowed are 1s"},
 		{app.Config{GapThreshold: subjects.GapThreshold + 1}, "allowed are 1 to 4096"},
 		{app.Config{Partitions: -1}, "negative"},

@@ -34,7 +34,7 @@ const (
 )
 
 func openBroker(ctx context.Context, cfg Config, name string) (*broker, error) {
-	b := &broker{lost: make(chan error, 1)}
+	b := &broker{}
 	err := b.embed(ctx, cfg, name)
 	if err == nil {
 		err = b.connect(ctx, cfg, name)
@@ -81,22 +81,15 @@ func free(ctx context.Context, addr string) error {
 
 // dial connects once, and opens the store.
 func (b *broker) dial(ctx context.Context, cfg Config, name string) error {
-	opts := options(cfg, name, b.lost)
-	var err error
-	if b.server != nil {
-		b.nc, err = b.server.Connect(opts...)
-	} else {
-		b.nc, err = nats.Connect(cfg.NATS, opts...)
-	}
+	err := b.reach(cfg, name)
 	if err != nil {
 		return err
 	}
 	b.store, err = runs.Open(ctx, b.nc, runs.Config{
-		Partitions: cfg.Partitions, Replicas: cfg.Replicas, Provision: !cfg.NoProvision, Logger: cfg.Logger})
+		Partitions: cfg.Partitions, Replicas: cfg.Replicas, Provision: !cfg.NoProvision,
+		LeaveRemoval: cfg.NoJanitor, Domain: cfg.Conn.Domain, Logger: cfg.Logger})
 	if err != nil {
-		b.nc.SetClosedHandler(nil)
-		b.nc.Close()
-		b.nc = nil
+		b.unreach()
 		return replicas(cfg, err)
 	}
 	if kept := b.store.Partitions(); cfg.Partitions > 0 && cfg.Partitions < kept {
@@ -105,9 +98,35 @@ func (b *broker) dial(ctx context.Context, cfg Config, name string) error {
 	return nil
 }
 
-func options(cfg Config, name string, lost chan<- error) []nats.Option {
+// reach connects once.
+func (b *broker) reach(cfg Config, name string) error {
+	b.lost = make(chan error, 1) // of this connection: an earlier one may have said why it ended
+	opts, err := options(cfg, name, b.lost)
+	if err != nil {
+		return err
+	}
+	if b.server != nil {
+		b.nc, err = b.server.Connect(opts...)
+	} else {
+		b.nc, err = nats.Connect(cfg.NATS, opts...)
+	}
+	return err
+}
+
+// unreach takes back what reach did.
+func (b *broker) unreach() {
+	b.nc.SetClosedHandler(nil)
+	b.nc.Close()
+	b.nc = nil
+}
+
+func options(cfg Config, name string, lost chan<- error) ([]nats.Option, error) {
 	log := cfg.Logger
-	opts := []nats.Option{
+	conn, err := cfg.Conn.options()
+	if err != nil {
+		return nil, err
+	}
+	return append(conn,
 		nats.Name(name),
 		nats.Timeout(dialTimeout),
 		nats.MaxReconnects(-1),
@@ -129,12 +148,7 @@ func options(cfg Config, name string, lost chan<- error) []nats.Option {
 		}),
 		nats.ClosedHandler(func(nc *nats.Conn) {
 			lost <- nc.LastError()
-		}),
-	}
-	if cfg.Creds != "" {
-		opts = append(opts, nats.UserCredentials(cfg.Creds))
-	}
-	return opts
+		})), nil
 }
 
 // guard makes a context that also ends when the broker is lost for good, and then calls
@@ -168,8 +182,7 @@ func (b *broker) close() {
 		b.store.Close()
 	}
 	if b.nc != nil {
-		b.nc.SetClosedHandler(nil)
-		b.nc.Close()
+		b.unreach()
 	}
 	if b.server != nil {
 		b.server.Shutdown()
@@ -198,8 +211,13 @@ func withoutSecrets(s string) string {
 
 // hopeless says that waiting does not help.
 func hopeless(err error) bool {
-	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||
-		errors.Is(err, runs.ErrNotProvisioned) || alone(err)
+	for _, final := range []error{nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired,
+		ErrCreds, ErrNKey, runs.ErrForbidden, runs.ErrRefused, runs.ErrNotProvisioned} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	return alone(err)
 }
 
 func logWait(log *slog.Logger, servers string, left time.Duration, err error) {

@@ -36,10 +36,13 @@ type Config struct {
 	// Partitions is how many streams hold runs; 0 means as many as there are, or
 	// subjects.Partitions on a new fabric.
 	Partitions int
-	// Replicas of every stream; 0 means 1.
+	// Replicas of every stream; 0 leaves existing ones as they are and makes new ones
+	// with 1.
 	Replicas int
 	// NoProvision leaves streams as they are: a missing one is an error.
 	NoProvision bool
+	// NoJanitor leaves sweeping, and all removing, to janitors elsewhere.
+	NoJanitor bool
 
 	Lease        time.Duration // how long a producer may be silent; 0 means subjects.Lease, at least 1 s
 	Retain       time.Duration // how long ended runs are kept; 0 means subjects.Retention
@@ -51,11 +54,11 @@ type Config struct {
 	Limits       LimitsConfig  // how much anybody may have
 	MaxWait      time.Duration // for a run to appear; 0 means the relay's own default
 
-	// Origins are those whose pages may use the relay; see relay.Config.Origins.
-	Origins []string
-
 	// Auth says who may use the relay.
 	Auth AuthConfig
+
+	// Origins are those whose pages may use the relay; see relay.Config.Origins.
+	Origins []string
 
 	// Streams bounds one open stream.
 	Streams StreamConfig
@@ -135,12 +138,12 @@ func (c Config) withDefaults() (Config, error) {
 	case c.MaxEnded < 0 || c.MaxEvent < 0 || c.MaxObservers < 0 || c.Partitions < 0 || c.Replicas < 0:
 		return c, fmt.Errorf("%w: no number may be negative", ErrConfig)
 	}
-	return c, c.Conn.check()
-}
-
 	if err := c.Auth.Check(c.Addr); err != nil {
 		return c, err
 	}
+	return c, c.Conn.check()
+}
+
 // servers are the broker's URLs, without what is secret in them.
 func (c Config) servers() string {
 	urls := strings.Split(c.NATS, ",")

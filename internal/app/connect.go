@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 )
 
@@ -16,18 +15,16 @@ const (
 // connect waits for the broker: relays and broker are often started together. An
 // embedded one is there, so its first answer is final.
 func (b *broker) connect(ctx context.Context, cfg Config, name string) error {
-	if cfg.Creds != "" {
-		f, err := os.Open(cfg.Creds)
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrCreds, err)
-		}
-		f.Close()
-	}
+	return b.waitFor(ctx, cfg, func(ctx context.Context) error { return b.dial(ctx, cfg, name) })
+}
+
+// waitFor tries until it succeeds, it is hopeless, or the time for it is over.
+func (b *broker) waitFor(ctx context.Context, cfg Config, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, cfg.Connect)
 	defer cancel()
 	until, _ := ctx.Deadline()
 	for wait := firstAttempt; ; wait = min(2*wait, lastAttempt) {
-		err := b.dial(ctx, cfg, name)
+		err := try(ctx)
 		switch {
 		case err == nil:
 			return nil

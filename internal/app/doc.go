@@ -3,11 +3,14 @@
 //
 //	app.go       App: New, Run, Hurry, and where it serves
 //	config.go    Config, its defaults and what it refuses
+//	conn.go      how to connect: who, with which certificates
+//	natscontext.go  the same out of a context of the nats command
 //	broker.go    the connection: an embedded server or NATS elsewhere
 //	lock_*.go    one process to a store
 //	connect.go   waiting for a broker that is not there yet
 //	replicas.go  a broker that has not the servers for the copies asked for
 //	relay.go     the parts of a relay, and the order in which they stop
+//	init.go      Init: the streams and buckets, made or brought up to date
 //	janitor.go   RunJanitor: a janitor alone
 //	worker.go    RunWorker: a worker alone, and the parts of one
 //	agent.go     which agent it runs

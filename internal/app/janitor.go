@@ -16,6 +16,7 @@ func janitorConfig(cfg Config, m runs.JanitorMetrics) runs.JanitorConfig {
 // of cfg it uses what concerns the broker, the runs and the logger. The error wraps ErrConfig,
 // ErrOpsAddr, ErrCreds, ErrReplicas, ErrBroker or ErrBrokerLost.
 func RunJanitor(ctx context.Context, cfg Config) error {
+	cfg.NoJanitor = false // it would be nothing else
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ type relayParts struct {
 	producer *producer.Producer
 	ingest   *ingest.Handler
 	server   *relay.Server
-	janitor  *runs.Janitor
+	janitor  *runs.Janitor // nil where others sweep
 	canary   *ops.Canary
 	ids      *identities
 	worker   *workerParts // nil where turns are answered elsewhere
@@ -50,7 +50,9 @@ func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayPar
 		Metrics: m.ingest(), Logger: log.With("part", "ingest")})
 	p.hub = consumer.NewHub(cfg.Limits.hub(consumer.HubConfig{Store: b.store, GapThreshold: uint64(cfg.GapThreshold),
 		Metrics: counted.Hub(), Logger: log.With("part", "hub")}))
-	p.janitor = runs.NewJanitor(b.store, janitorConfig(cfg, JanitorMetrics(m.reg)))
+	if !cfg.NoJanitor {
+		p.janitor = runs.NewJanitor(b.store, janitorConfig(cfg, JanitorMetrics(m.reg)))
+	}
 	if cfg.Worker != nil {
 		// Its turns end while streams are still open, so that their observers see it.
 		if p.worker, err = newWorker(cfg, b, p.producer, m.worker(), cfg.Grace/5); err != nil {
@@ -63,9 +65,9 @@ func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayPar
 	p.server, err = relay.New(relay.Config{Hub: p.hub, Store: b.store, Producer: routes,
 		Metrics: counted, NoMetrics: cfg.OpsAddr != "", Canary: p.canary,
 		Turns: turns.New(b.store, cfg.Limits.turns(turns.Config{Logger: log.With("part", "turns")})), History: history.Open(b.store),
+		Auth: p.ids.callers, Resume: p.ids.resume,
 		ForwardHeaders: cfg.ForwardHeaders,
 		KeepAlive:      cfg.Streams.KeepAlive,
-		Auth: p.ids.callers, Resume: p.ids.resume,
 		WriteTimeout:   cfg.Streams.WriteTimeout,
 		MaxStreamAge:   cfg.Streams.MaxAge,
 		BrokerPatience: cfg.Streams.BrokerPatience,

@@ -54,7 +54,7 @@ func newWorker(cfg Config, b *broker, p *producer.Producer, m worker.Metrics, gr
 		return nil, err
 	}
 	log := cfg.Logger.With("part", "worker")
-	w, err := worker.New(worker.Config{Producer: p, Turns: turns.New(b.store, turns.Config{Logger: log}), Agent: made.Agent,
+	w, err := worker.New(worker.Config{Producer: p, Turns: turns.New(b.store, turns.Config{NoProvision: cfg.NoProvision, Logger: log}), Agent: made.Agent,
 		Saver: saver, Concurrency: cfg.Worker.Concurrency, SaveTimeout: cfg.Worker.SaveTimeout, Grace: grace,
 		Metrics: m, Logger: log})
 	if err != nil {
@@ -140,15 +140,14 @@ func RunWorker(ctx context.Context, cfg Config, hurry <-chan struct{}) error {
 	})
 	ctx, end := b.guard(ctx, w.worker.Hurry)
 	background, stopBackground := context.WithCancel(ctx)
-	janitor := runs.NewJanitor(b.store, janitorConfig(cfg, JanitorMetrics(m.reg)))
-	swept := make(chan struct{})
-	go func() {
-		defer close(swept)
-		janitor.Run(background)
-	}()
+	var sweeping sync.WaitGroup
+	if !cfg.NoJanitor {
+		janitor := runs.NewJanitor(b.store, janitorConfig(cfg, JanitorMetrics(m.reg)))
+		sweeping.Go(func() { janitor.Run(background) })
+	}
 	err = w.run(ctx, hurry)
 	stopBackground()
-	<-swept
+	sweeping.Wait()
 	if lost := end(); lost != nil {
 		return lost
 	}

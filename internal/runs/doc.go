@@ -2,7 +2,11 @@
 // their log, their entries, the pointers and leases, and how a run that nobody
 // will finish is ended.
 //
-//	store.go     the store: a connection, the partitions, provisioning
+//	store.go     the store: a connection, the partitions
+//	provision.go what the fabric needs of the broker, and making it
+//	adapt.go     what of a stream's settings has to change, and what may not
+//	workers.go   the consumer of the work queue
+//	forbidden.go what the user may not ask
 //	nats.go      reads at the stream's leader, compare-and-set writes, error kinds
 //	log.go       a run's log: the last record, appending with a fence, settling lost acks
 //	page.go      reading the log and the segments forward, in bounded pages

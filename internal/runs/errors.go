@@ -22,6 +22,10 @@ var (
 	ErrLogLost = errors.New("the run's log is gone from the broker")
 	// ErrNotProvisioned: a stream or bucket does not exist yet.
 	ErrNotProvisioned = errors.New("the fabric's streams do not exist")
+	// ErrForbidden: the broker's permissions do not let this user do it.
+	ErrForbidden = errors.New("the broker does not permit this user")
+	// ErrRefused: what exists cannot become what is needed without losing something.
+	ErrRefused = errors.New("refused")
 	// ErrAlreadyStreaming: the chat's run is active; matched by *AlreadyStreamingError.
 	ErrAlreadyStreaming = errors.New("the chat has an active run")
 	// ErrAlreadyStarted: the client token started a run before; matched by *AlreadyStartedError.

@@ -99,7 +99,7 @@ func (l *Lease) Run(ctx context.Context, each func(error)) {
 func (l *Lease) drop() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = l.store.purge(ctx, subjects.LeaseBucketStream, subjects.LeaseSubject(l.id))
+	_, _ = l.store.put(ctx, marker(subjects.LeaseSubject(l.id), subjects.MarkerTTL), nil)
 	l.mu.Lock()
 	l.till = time.Time{}
 	l.mu.Unlock()

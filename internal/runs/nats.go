@@ -151,13 +151,17 @@ func (s *Store) putKey(ctx context.Context, subject string, value []byte, expect
 
 // deleteKey replaces a value by a marker that goes away by itself.
 func (s *Store) deleteKey(ctx context.Context, subject string, expect uint64, markerTTL time.Duration) error {
-	m := &nats.Msg{Subject: subject, Header: nats.Header{
+	_, err := s.put(ctx, marker(subject, markerTTL), &expect)
+	return err
+}
+
+// marker says that a key is deleted.
+func marker(subject string, ttl time.Duration) *nats.Msg {
+	return &nats.Msg{Subject: subject, Header: nats.Header{
 		kvOperation:            {"PURGE"},
 		jetstream.MsgRollup:    {jetstream.MsgRollupSubject},
-		jetstream.MsgTTLHeader: {markerTTL.String()},
+		jetstream.MsgTTLHeader: {ttl.String()},
 	}}
-	_, err := s.put(ctx, m, &expect)
-	return err
 }
 
 // purge removes every message on a subject, wildcards included.

@@ -21,6 +21,7 @@ type Store struct {
 	js         jetstream.JetStream
 	api        string // prefix of the JetStream API, with the final dot
 	partitions int
+	leave      bool // see Config.LeaveRemoval
 	log        *slog.Logger
 	reconnects *reconnects
 	closeOnce  sync.Once
@@ -31,11 +32,15 @@ type Config struct {
 	// Partitions is how many RUNS streams there are; 0 means those that exist,
 	// or subjects.Partitions where none does and Provision is set.
 	Partitions int
-	// Replicas of every stream that is provisioned; 0 means 1.
+	// Replicas of every stream; 0 leaves existing ones as they are and makes new ones
+	// with 1. It counts only for what is provisioned.
 	Replicas int
 	// Provision creates missing streams and buckets and brings the settings of
 	// existing ones up to date. It never removes one.
 	Provision bool
+	// LeaveRemoval leaves it to janitors elsewhere to remove the data of runs that were
+	// not needed: this process then needs no right to purge a stream.
+	LeaveRemoval bool
 	// Domain is the JetStream domain; "" means the connection's own.
 	Domain string
 	// Logger may be nil.
@@ -46,11 +51,39 @@ type Config struct {
 // its marks and a pointer with all its tokens have to fit into one message.
 const minPayload = 32 << 10
 
-// Open connects the store to its streams. Without Provision a missing stream is
-// ErrNotProvisioned. The connection stays the caller's, and has to outlive the
-// store, which is closed with Close.
+// Open connects the store to its streams. With Provision it makes what is missing and
+// changes what is not as it has to be, and needs the right to only then: the error wraps
+// ErrForbidden where the user has it not, and ErrRefused where something would be lost.
+// Without Provision what is missing is ErrNotProvisioned. The connection stays the
+// caller's, and has to outlive the store, which is closed with Close.
 func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Store, error) {
-	s := &Store{nc: nc, api: "$JS.API.", log: cfg.Logger}
+	s, err := newStore(nc, cfg)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.look(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case cfg.Provision:
+		err = s.provision(ctx, p)
+	case p.existing == 0 || p.existing < cfg.Partitions || len(p.missing()) > 0:
+		err = p.notProvisioned()
+	case p.due():
+		s.log.Warn("streams have other settings than this version wants; \"rejoin init\" changes them", "streams", p.changed())
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.partitions = p.partitions
+	s.reconnects = watchReconnects(nc)
+	return s, nil
+}
+
+// newStore makes a store that knows nothing of the broker yet.
+func newStore(nc *nats.Conn, cfg Config) (*Store, error) {
+	s := &Store{nc: nc, api: "$JS.API.", leave: cfg.LeaveRemoval, log: cfg.Logger}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -67,56 +100,7 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Store, error) {
 	} else {
 		s.js, err = jetstream.New(nc)
 	}
-	if err != nil {
-		return nil, err
-	}
-	existing, err := s.countPartitions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.partitions = max(cfg.Partitions, existing)
-	if !cfg.Provision {
-		if existing == 0 || existing < cfg.Partitions {
-			return nil, fmt.Errorf("%w: %d of %d partitions found", ErrNotProvisioned, existing, max(cfg.Partitions, 1))
-		}
-	} else {
-		if s.partitions == 0 {
-			s.partitions = subjects.Partitions
-		}
-		if err := s.provision(ctx, max(cfg.Replicas, 1)); err != nil {
-			return nil, err
-		}
-	}
-	s.reconnects = watchReconnects(nc)
-	return s, nil
-}
-
-// countPartitions counts the RUNS streams from 0 up to the first that is missing.
-func (s *Store) countPartitions(ctx context.Context) (int, error) {
-	for p := range subjects.MaxPartitions {
-		_, err := s.js.Stream(ctx, subjects.RunsStream(p))
-		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			return p, nil
-		}
-		if err != nil {
-			return 0, fmt.Errorf("looking for stream %s: %w", subjects.RunsStream(p), err)
-		}
-	}
-	return subjects.MaxPartitions, nil
-}
-
-func (s *Store) provision(ctx context.Context, replicas int) error {
-	configs := []jetstream.StreamConfig{subjects.BucketConfig(replicas), subjects.LeaseConfig(replicas),
-		subjects.TurnsConfig(replicas), subjects.ControlConfig(replicas), subjects.HistoryConfig(replicas)}
-	for p := range s.partitions {
-		configs = append(configs, subjects.RunsConfig(p, replicas))
-	}
-	for _, c := range configs {
-		if _, err := s.js.CreateOrUpdateStream(ctx, c); err != nil {
-			return fmt.Errorf("provisioning stream %s: %w", c.Name, err)
-		}
-	}
-	return nil
+	return s, err
 }
 
 // Conn is the connection the store was opened with.

@@ -9,6 +9,7 @@
 //	answer.go  answering a question; an interrupt's answer starts the next turn
 //	outcome.go which answers a question takes
 //	claim.go   a worker's side: claim, extend, done
+//	workers.go the consumer that all workers share
 //	errors.go  the errors
 //
 // # Order

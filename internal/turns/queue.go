@@ -13,9 +13,11 @@ type Config struct {
 	// MaxInput is the largest input in bytes; 0 means DefaultMaxInput.
 	MaxInput int
 	// AckWait is how long a claimed turn may take to begin before another worker is
-	// given it; 0 means 10 s.
+	// given it; 0 means as it is set, which is subjects.AckWait where nobody changed it.
 	AckWait time.Duration
-	Logger  *slog.Logger // may be nil
+	// NoProvision leaves it to others to make the work queue's consumer.
+	NoProvision bool
+	Logger      *slog.Logger // may be nil
 }
 
 // DefaultMaxInput is what a conversation of some length takes: a stock client sends all
@@ -33,7 +35,6 @@ type Queue struct {
 // New makes a queue. The store stays the caller's and has to outlive it.
 func New(store *runs.Store, cfg Config) *Queue {
 	cfg.MaxInput = cmp.Or(cfg.MaxInput, DefaultMaxInput)
-	cfg.AckWait = cmp.Or(cfg.AckWait, 10*time.Second)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -1,0 +1,52 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// refusalCheck is how often it is looked whether the broker refused what was asked.
+const refusalCheck = 20 * time.Millisecond
+
+// apiTimeout bounds one question about streams and consumers: making one on a cluster may
+// take a leader's election, and a broker that is coming up may forget what it was asked.
+const apiTimeout = 10 * time.Second
+
+// allowed asks something on a subject, and does not wait for an answer that never comes
+// where the user may not: the broker answers a forbidden request with nothing, and says
+// so beside it. The error then wraps ErrForbidden and names the subject.
+func (s *Store) allowed(ctx context.Context, subject string, ask func(context.Context) error) error {
+	asking, stop := context.WithTimeout(ctx, apiTimeout)
+	defer stop()
+	before := s.nc.LastError()
+	done := make(chan error, 1)
+	go func() { done <- ask(asking) }()
+	look := time.NewTicker(refusalCheck)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-look.C:
+			said := s.nc.LastError()
+			if said == before || !refuses(said, subject) {
+				continue
+			}
+			stop()
+			if err := <-done; err == nil {
+				return nil
+			}
+			return fmt.Errorf("%w to ask on %s", ErrForbidden, subject)
+		}
+	}
+}
+
+// refuses says whether err is the broker's refusal of a message to the subject.
+func refuses(err error, subject string) bool {
+	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), `"`+subject+`"`)
+}
