@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/active"
 	"github.com/rejoin/rejoin/internal/auth"
 	"github.com/rejoin/rejoin/internal/history"
 	"github.com/rejoin/rejoin/internal/killswitch"
@@ -28,6 +29,7 @@ type Config struct {
 
 	Turns   *turns.Queue     // takes the messages to chats; nil means that the requests for it do not exist here
 	History *history.History // the saved turns; nil means that the request for them does not exist here
+	Active  *active.Feed     // which runs are live; nil means that the request for them does not exist here
 
 	// Auth tells who makes a request; nil means that everybody may do everything.
 	Auth auth.Authenticator

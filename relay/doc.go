@@ -33,6 +33,7 @@
 //	drain.go         going away without losing anybody's place
 //	runs.go          /runs/{run_id} and its snapshot
 //	controls.go      /runs/{run_id}/controls: what a producer over HTTP is sent
+//	active.go        /runs/active: which of the caller's chats are live
 //	history.go       /chat/{chat_id}/history
 //	switch.go        what may not be watched at the moment, and closing it
 //	switch_admin.go  /admin/switch

@@ -98,13 +98,15 @@ func (s *Server) refused(err error) {
 	}
 }
 
-// beginStream sends the header of a stream.
+// beginStream sends the header of a stream of one run, or of none where id is "".
 func beginStream(w http.ResponseWriter, id subjects.RunID) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store, no-transform")
 	h.Set("X-Accel-Buffering", "no")
-	h.Set("Rejoin-Run-Id", string(id))
+	if id != "" {
+		h.Set("Rejoin-Run-Id", string(id))
+	}
 	w.WriteHeader(http.StatusOK)
 }
 

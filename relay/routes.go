@@ -58,6 +58,9 @@ func (s *Server) table() []route {
 			route{post, "/chat/stop", observing, s.handle(s.stop)},
 			route{post, "/chat/answer", observing, s.handle(s.answer)})
 	}
+	if s.cfg.Active != nil {
+		all = append(all, route{get, "/runs/active", observing, s.handle(s.activeRuns)})
+	}
 	if s.cfg.Switch != nil {
 		all = append(all,
 			route{get, "/admin/switch", admin, s.handle(s.getSwitch)},

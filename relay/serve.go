@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/active"
 )
 
 // source is what a stream is read from; see consumer.Reader.
@@ -132,6 +133,12 @@ func causeOf(err error) cause {
 	case errors.As(err, &told):
 		return cause(told)
 	case errors.Is(err, errDraining):
+		return causeDrain
+	case errors.Is(err, errSwitchedOff):
+		return causeSwitchedOff
+	case errors.Is(err, active.ErrBehind):
+		return causeBehind
+	case errors.Is(err, active.ErrClosed):
 		return causeDrain
 	case errors.Is(err, errLegacyGap):
 		return causeGap

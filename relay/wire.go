@@ -30,8 +30,11 @@ const (
 	causeStalled cause = "stalled" // the observer stopped reading, or its connection broke
 	causeGone    cause = "gone"    // the run was evicted
 	causeBroker  cause = "broker"  // the broker could not be read for too long
+	causeBehind  cause = "behind"  // live runs: more has changed than was taken
 	causeGap     cause = "gap"     // legacy: events can no longer be given one by one
 	causeError   cause = "error"   // a fault of ours
+
+	causeSwitchedOff cause = "switched_off" // the chat may not be watched any more
 )
 
 // Observers come back spread over this time: those of a relay that goes down
