@@ -60,7 +60,7 @@ func CheckOrigin(origin string) error {
 	}
 	u, err := url.Parse(plain)
 	switch {
-	case !ok, err != nil, u.Scheme == "", u.Hostname() == "", strings.ContainsFunc(origin, notInOrigin):
+	case !ok, err != nil, u.Scheme == "", u.Hostname() == "", strings.ContainsFunc(plain, notInOrigin):
 	case strings.HasSuffix(u.Host, ":"), u.User != nil, plain != u.Scheme+"://"+u.Host: // nothing follows the port, not even a slash
 	case subdomains && !strings.Contains(strings.Trim(u.Hostname(), "."), "."): // a whole top-level domain
 	default:
@@ -72,7 +72,7 @@ func CheckOrigin(origin string) error {
 // notInOrigin says whether a character has no place in an origin; a host beyond ASCII
 // is sent in its xn-- form.
 func notInOrigin(r rune) bool {
-	return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"<>\^{}|%,;`+"`", r)
+	return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"<>\^{}|%,;*`+"`", r)
 }
 
 // checkOrigins checks Config.Origins; the error wraps ErrConfig.
