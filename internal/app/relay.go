@@ -10,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/active"
 	"github.com/rejoin/rejoin/internal/history"
 	"github.com/rejoin/rejoin/internal/ops"
 	"github.com/rejoin/rejoin/internal/runs"
@@ -24,6 +25,7 @@ import (
 type relayParts struct {
 	cfg      Config
 	hub      *consumer.Hub
+	feed     *active.Feed
 	producer *producer.Producer
 	ingest   *ingest.Handler
 	server   *relay.Server
@@ -51,6 +53,7 @@ func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayPar
 	p.hub = consumer.NewHub(cfg.Limits.hub(consumer.HubConfig{Store: b.store, GapThreshold: uint64(cfg.GapThreshold),
 		Metrics: counted.Hub(), Logger: log.With("part", "hub")}))
 	if !cfg.NoJanitor {
+		p.feed = active.New(active.Config{Store: b.store, Logger: log.With("part", "active")})
 		p.janitor = runs.NewJanitor(b.store, janitorConfig(cfg, JanitorMetrics(m.reg)))
 	}
 	if cfg.Worker != nil {
@@ -64,7 +67,7 @@ func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayPar
 	p.ingest.Routes(routes)
 	p.server, err = relay.New(relay.Config{Hub: p.hub, Store: b.store, Producer: routes,
 		Metrics: counted, NoMetrics: cfg.OpsAddr != "", Canary: p.canary,
-		Turns: turns.New(b.store, cfg.Limits.turns(turns.Config{Logger: log.With("part", "turns")})), History: history.Open(b.store),
+		Turns: turns.New(b.store, cfg.Limits.turns(turns.Config{Logger: log.With("part", "turns")})), History: history.Open(b.store), Active: p.feed,
 		Auth: p.ids.callers, Resume: p.ids.resume,
 		ForwardHeaders: cfg.ForwardHeaders,
 		KeepAlive:      cfg.Streams.KeepAlive,
@@ -152,6 +155,7 @@ func (p *relayParts) close(hurry <-chan struct{}) {
 	if err := p.producer.Close(ctx); err != nil {
 		p.cfg.Logger.Warn("not every run has its end; janitors see to it", "error", err)
 	}
+	p.feed.Close()
 	p.hub.Close()
 }
 
