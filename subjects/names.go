@@ -59,6 +59,9 @@ func PointerKey(realm Realm, chat string) (string, error) {
 // RunKey is the key of a run's entry.
 func RunKey(id RunID) string { return "run." + string(id) }
 
+// CanaryKey is the key of what a process stores to know whether the broker stores.
+func CanaryKey(process string) string { return "canary." + process }
+
 // SegmentKey is the key of a run's nth segment, counted from 0.
 func SegmentKey(id RunID, n int) string {
 	return "seg." + string(id) + "." + strconv.Itoa(n)

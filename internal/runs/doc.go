@@ -8,6 +8,7 @@
 //	workers.go   the consumer of the work queue
 //	forbidden.go what the user may not ask
 //	nats.go      reads at the stream's leader, compare-and-set writes, error kinds
+//	ping.go      whether the broker stores and answers
 //	log.go       a run's log: the last record, appending with a fence, settling lost acks
 //	page.go      reading the log and the segments forward, in bounded pages
 //	entry.go     a run's entry: who writes it, where its segments end, its end

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 
 	"github.com/rejoin/rejoin/subjects"
 )
@@ -24,6 +24,7 @@ type Store struct {
 	leave      bool // see Config.LeaveRemoval
 	log        *slog.Logger
 	reconnects *reconnects
+	canary     canary
 	closeOnce  sync.Once
 }
 
@@ -84,6 +85,7 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Store, error) {
 // newStore makes a store that knows nothing of the broker yet.
 func newStore(nc *nats.Conn, cfg Config) (*Store, error) {
 	s := &Store{nc: nc, api: "$JS.API.", leave: cfg.LeaveRemoval, log: cfg.Logger}
+	s.canary.key = subjects.CanaryKey(nuid.Next())
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -117,13 +119,3 @@ func (s *Store) Partitions() int { return s.partitions }
 
 // NewRunID mints an id in a partition chosen at random.
 func (s *Store) NewRunID() subjects.RunID { return subjects.NewRunID(rand.IntN(s.partitions)) }
-
-// Ping asks the leader of the main bucket for a key that does not exist: the
-// cheapest question whose answer proves that the broker can serve.
-func (s *Store) Ping(ctx context.Context) error {
-	_, err := s.lastOf(ctx, subjects.BucketStream, subjects.KeySubject("ping"))
-	if errors.Is(err, ErrNotFound) {
-		return nil
-	}
-	return err
-}
