@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/active"
 	"github.com/rejoin/rejoin/internal/app"
 	"github.com/rejoin/rejoin/internal/history"
 	"github.com/rejoin/rejoin/internal/runs"
@@ -71,6 +72,8 @@ func (f *Fabric) Relay(cfg RelayConfig) *Relay {
 	if cfg.Relay.History == nil {
 		cfg.Relay.History = history.Open(l.Store)
 	}
+	feed := active.New(active.Config{Store: l.Store, Logger: f.logger("active")})
+	cfg.Relay.Active = feed
 	cfg.Relay.Logger = f.logger("relay")
 	srv, err := relay.New(cfg.Relay)
 	require.NoError(f, err)
@@ -104,6 +107,7 @@ func (f *Fabric) Relay(cfg RelayConfig) *Relay {
 		closing, done := context.WithTimeout(context.Background(), 5*time.Second)
 		defer done()
 		_ = in.Close(closing)
+		feed.Close()
 		hub.Close()
 	}
 	f.Cleanup(r.stop)
