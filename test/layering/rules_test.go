@@ -21,6 +21,7 @@ var rules = []rule{
 	{"internal/runs", allow("internal/agui", "subjects")},
 	{"internal/active", allow("internal/runs", "subjects")},
 	{"internal/turns", allow("internal/runs", "subjects")},
+	{"internal/tracing", allow("subjects")},
 	{"internal/killswitch", allow("internal/runs", "subjects")},
 	{"internal/history", allow("internal/runs", "subjects")},
 
@@ -48,7 +49,7 @@ var rules = []rule{
 }
 
 // forTests is what the tests of any package may import besides.
-var forTests = allow("internal/natsd", "test/harness", "test/proxy")
+var forTests = allow("internal/natsd", "test/collector", "test/harness", "test/proxy")
 
 type rule struct {
 	pkg string
