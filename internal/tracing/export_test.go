@@ -130,7 +130,7 @@ func TestWhatIsConfigured(t *testing.T) {
 		"endpoint":     {Endpoint: "collector:4318", Getenv: env()},
 		"the endpoint": {Endpoint: "ftp://collector", Ratio: &half, Getenv: env()},
 		"ratio":        {Ratio: &more, Getenv: env()},
-		"protocol":     {Getenv: env(endpoint, "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")},
+		"PROTOCOL":     {Getenv: env(endpoint, "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")},
 	} {
 		_, err := tracing.Open(t.Context(), cfg)
 		require.ErrorIs(t, err, tracing.ErrConfig, name)
