@@ -63,7 +63,8 @@ func howSent(sent turns.Sent) string {
 }
 
 // chat serves POST /chat: a message, and then its run's own stream. Whether there is
-// room for the stream is settled before the message is sent.
+// room for the stream, and whether the chat may be watched, is settled before the message
+// is sent.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	if !canFlush(w) {
 		return errNoFlush
@@ -77,6 +78,12 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	if err == nil {
 		defer o.done()
 		err = o.stream()
+	}
+	if err == nil {
+		var gone func()
+		if gone, err = s.switches.enter(o, m.Realm, m.ChatID); err == nil {
+			defer gone()
+		}
 	}
 	var sent turns.Sent
 	if err == nil {
