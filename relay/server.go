@@ -18,6 +18,7 @@ type Server struct {
 	log       *slog.Logger
 	metrics   *Metrics
 	observers *observers
+	switches  *switchboard
 	room      *semaphore.Weighted // bytes that messages may take at once
 	histories *semaphore.Weighted // answers with saved turns at once
 	paces     *paces
@@ -41,6 +42,7 @@ func New(cfg Config) (*Server, error) {
 		observers: newObservers(cfg.MaxObservers, cfg.MaxStreamAge, cfg.DrainWindow),
 		room:      semaphore.NewWeighted(roomBytes), histories: semaphore.NewWeighted(maxHistories),
 	}
+	s.switches = newSwitchboard(cfg.Switch, s.metrics)
 	s.observers.owners.limit, s.observers.runs.limit = cfg.Limits.OwnerObservers, cfg.Limits.RunObservers
 	s.paces = newPaces(cfg.Limits)
 	s.conns = newConnections(cfg.Limits.Connections, func(n int) { s.metrics.connections.Set(float64(n)) })
