@@ -18,14 +18,8 @@ const (
 	leasePrefix   = "$KV." + LeaseBucket + "."
 )
 
-// RunsPrefix begins the name of every stream of runs, and of no other of ours.
-const RunsPrefix = "RUNS_"
-
-// AllRunsSubject matches the records of all runs.
-const AllRunsSubject = "rejoin.run.>"
-
 // RunsStream is the stream that logs the runs of one partition.
-func RunsStream(partition int) string { return RunsPrefix + strconv.Itoa(partition) }
+func RunsStream(partition int) string { return "RUNS_" + strconv.Itoa(partition) }
 
 // RunSubject is where a run's records are published and kept.
 func RunSubject(id RunID) string {

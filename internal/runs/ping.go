@@ -44,8 +44,11 @@ func (s *Store) Ping(ctx context.Context) error {
 		return err
 	}
 	from := time.Now()
-	_, err := s.put(ctx, &nats.Msg{Subject: subjects.KeySubject(c.key),
-		Header: nats.Header{jetstream.MsgTTLHeader: {canaryTTL.String()}}}, nil)
+	err := s.question(ctx, func(ctx context.Context) error {
+		_, err := s.put(ctx, &nats.Msg{Subject: subjects.KeySubject(c.key),
+			Header: nats.Header{jetstream.MsgTTLHeader: {canaryTTL.String()}}}, nil)
+		return err
+	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {

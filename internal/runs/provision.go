@@ -47,48 +47,48 @@ func (p *plan) assets() []Asset {
 	return append(all, p.workers)
 }
 
-// missing names what is not there.
-func (p *plan) missing() []string {
-	var names []string
-	for _, a := range p.assets() {
-		if a.Missing {
-			names = append(names, a.Name)
-		}
+// fixed are the streams that there are one of.
+var fixed = []string{subjects.BucketStream, subjects.LeaseBucketStream, subjects.TurnsStream,
+	subjects.ControlStream, subjects.HistoryStream}
+
+// partitionsOf is how many partitions the streams of these names are: up to the last, holes
+// included.
+func partitionsOf(names []string) int {
+	n := subjects.MaxPartitions
+	for n > 0 && !slices.Contains(names, subjects.RunsStream(n-1)) {
+		n--
 	}
-	return names
+	return n
 }
 
-// changed names what has other settings.
-func (p *plan) changed() []string {
-	var names []string
-	for _, a := range p.assets() {
-		if len(a.Changes) > 0 {
-			names = append(names, a.Name)
-		}
+// verify looks whether everything is there, by its name alone, and gives the number of
+// partitions. The error is ErrNotProvisioned.
+func (s *Store) verify(ctx context.Context, partitions int) (int, error) {
+	names, err := s.streamNames(ctx)
+	if err != nil {
+		return 0, err
 	}
-	return names
-}
-
-// due says that something has to be made or changed.
-func (p *plan) due() bool {
-	return slices.ContainsFunc(p.assets(), func(a Asset) bool { return a.Due() })
+	n := max(partitionsOf(names), partitions, 1)
+	needed := slices.Clone(fixed)
+	for p := range n {
+		needed = append(needed, subjects.RunsStream(p))
+	}
+	missing := slices.DeleteFunc(needed, func(name string) bool { return slices.Contains(names, name) })
+	if len(missing) > 0 {
+		return 0, fmt.Errorf("%w: missing are %s; \"rejoin init\" makes them", ErrNotProvisioned, strings.Join(missing, ", "))
+	}
+	return n, nil
 }
 
 // look holds what there is against what cfg wants. It changes nothing, and the error is
 // ErrRefused where the two cannot be brought together without losing something.
 func (s *Store) look(ctx context.Context, cfg Config) (*plan, error) {
-	names, err := s.runsStreams(ctx)
+	names, err := s.streamNames(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{}
-	for p.existing = subjects.MaxPartitions; p.existing > 0; p.existing-- {
-		if slices.Contains(names, subjects.RunsStream(p.existing-1)) {
-			break
-		}
-	}
-	p.partitions = max(cfg.Partitions, p.existing)
-	if p.partitions == 0 {
+	p := &plan{existing: partitionsOf(names)}
+	if p.partitions = max(cfg.Partitions, p.existing); p.partitions == 0 {
 		p.partitions = subjects.Partitions
 	}
 	wanted := []jetstream.StreamConfig{subjects.BucketConfig(cfg.Replicas), subjects.LeaseConfig(cfg.Replicas),
@@ -97,40 +97,47 @@ func (s *Store) look(ctx context.Context, cfg Config) (*plan, error) {
 		wanted = append(wanted, subjects.RunsConfig(n, cfg.Replicas))
 	}
 	for _, want := range wanted {
-		sp := streamPlan{Asset: Asset{Name: want.Name}, config: want}
-		var found *jetstream.StreamInfo
-		if !strings.HasPrefix(want.Name, subjects.RunsPrefix) || slices.Contains(names, want.Name) {
-			found, err = s.findStream(ctx, want.Name)
-		}
-		switch {
-		case err != nil:
+		sp, err := s.lookAt(ctx, want, names)
+		if err != nil {
 			return nil, err
-		case found == nil:
-			sp.Missing = true
-			sp.config.Replicas = max(cfg.Replicas, 1)
-		default:
-			if sp.config, sp.Changes, err = adapt(found.Config, want); err != nil {
-				return nil, err
-			}
 		}
 		p.streams = append(p.streams, sp)
 	}
-	p.workers = Asset{Name: subjects.TurnsStream + " > " + subjects.Workers}
-	if p.workers.Missing = p.streams[2].Missing; !p.workers.Missing {
-		_, err := s.Workers(ctx)
-		if p.workers.Missing = errors.Is(err, ErrNotProvisioned); err != nil && !p.workers.Missing {
+	p.workers = Asset{Name: subjects.TurnsStream + " > " + subjects.Workers, Missing: true}
+	if slices.Contains(names, subjects.TurnsStream) {
+		_, err = s.Workers(ctx)
+		p.workers.Missing = errors.Is(err, ErrNotProvisioned)
+		if err != nil && !p.workers.Missing {
 			return nil, err
 		}
 	}
 	return p, nil
 }
 
-// runsStreams names the streams that take runs' records.
-func (s *Store) runsStreams(ctx context.Context) ([]string, error) {
+// lookAt is look for one stream.
+func (s *Store) lookAt(ctx context.Context, want jetstream.StreamConfig, names []string) (streamPlan, error) {
+	sp := streamPlan{Asset: Asset{Name: want.Name}, config: want}
+	var found *jetstream.StreamInfo
+	var err error
+	if slices.Contains(names, want.Name) {
+		if found, err = s.findStream(ctx, want.Name); err != nil {
+			return sp, err
+		}
+	}
+	if found == nil {
+		sp.Missing = true
+		sp.config.Replicas = max(want.Replicas, 1)
+		return sp, nil
+	}
+	sp.config, sp.Changes, err = adapt(found.Config, want)
+	return sp, err
+}
+
+// streamNames names all streams that the user's account has.
+func (s *Store) streamNames(ctx context.Context) ([]string, error) {
 	var names []string
 	err := s.allowed(ctx, s.api+"STREAM.NAMES", func(ctx context.Context) error {
-		names = nil
-		lister := s.js.StreamNames(ctx, jetstream.WithStreamListSubject(subjects.AllRunsSubject))
+		lister := s.js.StreamNames(ctx)
 		for name := range lister.Name() {
 			names = append(names, name)
 		}
@@ -197,11 +204,6 @@ func needsInit(err error) error {
 		return fmt.Errorf("%w; run \"rejoin init\" as a user who may", err)
 	}
 	return err
-}
-
-// notProvisioned names what is missing.
-func (p *plan) notProvisioned() error {
-	return fmt.Errorf("%w: missing are %s", ErrNotProvisioned, strings.Join(p.missing(), ", "))
 }
 
 // Provision makes the streams, buckets and the consumer that are missing and brings the

@@ -62,22 +62,20 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.look(ctx, cfg)
-	if err != nil {
-		return nil, err
+	if !cfg.Provision {
+		if s.partitions, err = s.verify(ctx, cfg.Partitions); err != nil {
+			return nil, err
+		}
+	} else {
+		p, err := s.look(ctx, cfg)
+		if err == nil {
+			err = s.provision(ctx, p)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.partitions = p.partitions
 	}
-	switch {
-	case cfg.Provision:
-		err = s.provision(ctx, p)
-	case p.existing == 0 || p.existing < cfg.Partitions || len(p.missing()) > 0:
-		err = p.notProvisioned()
-	case p.due():
-		s.log.Warn("streams have other settings than this version wants; \"rejoin init\" changes them", "streams", p.changed())
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.partitions = p.partitions
 	s.reconnects = watchReconnects(nc)
 	return s, nil
 }

@@ -38,7 +38,7 @@ const closeProducer = 10 * time.Second
 // The error wraps producer.ErrNotProvisioned or ErrConfig, or says what kept the broker from
 // answering.
 func Connect(ctx context.Context, nc *nats.Conn, a agent.Agent, o Options) (*Worker, error) {
-	store, err := runs.Open(ctx, nc, runs.Config{Logger: o.Logger})
+	store, err := runs.Open(ctx, nc, runs.Config{LeaveRemoval: true, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
