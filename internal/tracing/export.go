@@ -144,9 +144,10 @@ func (e *Exporter) Close(ctx context.Context) {
 	if e == nil {
 		return
 	}
-	stop := context.AfterFunc(ctx, e.out.end) // what is being sent is broken off
-	defer stop()
-	if err := e.provider.Shutdown(ctx); err != nil {
+	// What is being sent is broken off when ctx ends, and the rest is not sent. The SDK's
+	// own limit would leave its goroutine behind.
+	defer context.AfterFunc(ctx, e.out.end)()
+	if err := e.provider.Shutdown(context.WithoutCancel(ctx)); err != nil {
 		e.out.complain(err, 0)
 	}
 	e.out.end()
