@@ -76,18 +76,6 @@ func (s *Server) guard(a access, next http.Handler) http.Handler {
 	})
 }
 
-// authenticate finds out who makes a request.
-func (s *Server) authenticate(r *http.Request, _ access) (*auth.Identity, error) {
-	if s.cfg.Auth == nil { // whatever else a request brings is for somebody before the relay
-		return identity(r.Context()), nil
-	}
-	token, err := bearer(r)
-	if err != nil {
-		return nil, err
-	}
-	return s.cfg.Auth.Authenticate(r.Context(), token)
-}
-
 // bearer is the token of an Authorization header, "" where there is none.
 func bearer(r *http.Request) (string, error) {
 	values := r.Header.Values("Authorization")

@@ -49,7 +49,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, q watch) error {
 		return err
 	}
 	defer leave()
-	entry, err := s.find(ctx, q)
+	entry, err := s.find(ctx, &q)
 	if errors.Is(err, consumer.ErrIdle) {
 		w.Header().Set("Cache-Control", "no-store")
 		writeEmpty(w, http.StatusNoContent)
@@ -72,7 +72,10 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, q watch) error {
 }
 
 // find waits for the run as long as the request asks for. Nothing is sent meanwhile.
-func (s *Server) find(ctx context.Context, q watch) (*runs.Entry, error) {
+func (s *Server) find(ctx context.Context, q *watch) (*runs.Entry, error) {
+	if g := identity(ctx).Resume; g != nil {
+		return s.granted(ctx, g, q)
+	}
 	s.metrics.waiters.Inc()
 	defer s.metrics.waiters.Dec()
 	q.wait = min(q.wait, s.cfg.MaxWait)
@@ -125,6 +128,9 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, o *observer,
 	st := &stream{wire: wire, sink: out, leave: o.leave, brokerPatience: s.cfg.BrokerPatience, count: s.countFrame}
 	run := &lateReader{open: open}
 	out.cutWhen(run.overdue)
+	if _, ok := wire.(protocol1); ok { // the legacy wire has nothing but events
+		out.spreadOver(s.observers.spread)
+	}
 	defer run.close()
 
 	err := out.comment()

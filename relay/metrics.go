@@ -46,7 +46,7 @@ type Metrics struct {
 // The values that labels may have, besides other.
 var (
 	closeCauses = []string{string(causeEnd), string(causeAge), string(causeDrain), string(causeClient), string(causeStalled),
-		string(causeGone), string(causeBroker), string(causeBehind), string(causeGap), string(causeError), string(causeSwitchedOff)}
+		string(causeGone), string(causeBroker), string(causeBehind), string(causeGap), string(causeError), string(causeSwitchedOff), string(causeExpired)}
 	snapshotCauses = []string{"attach", "replaced", "ahead", "window", "gap"}
 	frameTypes     = []string{consumer.Snapshot.String(), consumer.Event.String(), consumer.Synced.String(), consumer.End.String()}
 	refusals       = []string{"full", "owner", "run", "draining", "switched_off"}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rejoin/rejoin/subjects"
@@ -23,7 +24,9 @@ type observers struct {
 	maxAge time.Duration
 	window time.Duration // over which a drain spreads the departures
 
+	count    atomic.Int64 // of open
 	mu       sync.Mutex
+	guard    *credentials // nil where nobody is authenticated
 	owners   quota[subjects.Realm]
 	runs     quota[subjects.RunID]
 	open     map[*observer]struct{}
@@ -40,6 +43,7 @@ type observer struct {
 	leave     chan cause
 	cancel    context.CancelCauseFunc
 	timer     *time.Timer // set once it streams
+	left      func()      // tells its credential's guard
 	streaming bool
 }
 
@@ -69,6 +73,8 @@ func (all *observers) admitAs(ctx context.Context, owner subjects.Realm) (*obser
 	ctx, cancel := context.WithCancelCause(ctx)
 	o := &observer{all: all, owner: owner, leave: make(chan cause, 1), cancel: cancel}
 	all.open[o] = struct{}{}
+	all.count.Store(int64(len(all.open)))
+	o.left = all.guard.enter(o, identity(ctx))
 	return o, ctx, nil
 }
 
@@ -118,6 +124,8 @@ func (o *observer) done() {
 		o.timer.Stop()
 	}
 	delete(all.open, o)
+	all.count.Store(int64(len(all.open)))
+	o.left()
 	all.owners.give(o.owner)
 	all.runs.give(o.run)
 	if all.draining && len(all.open) == 0 {

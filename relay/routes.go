@@ -2,6 +2,7 @@ package relay
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ func (s *Server) table() []route {
 	all := []route{
 		{post, "/chat/live", watcher, s.handle(s.livePost)},
 		{get, "/chat/live", watcher, s.handle(s.liveGet)},
+		{get, "/chat/{chat_id}/session", observing, s.handle(s.session)},
 		{get, "/runs/{run_id}", reader, s.handle(s.run)},
 		{get, "/runs/{run_id}/snapshot", reader, s.handle(s.snapshot)},
 		{get, "/runs/{run_id}/controls", producer, s.handle(s.controls)},
@@ -93,6 +95,9 @@ func (s *Server) handle(h handler) http.HandlerFunc {
 			panic(http.ErrAbortHandler)
 		}
 		p := answerTo(r.Context(), err)
+		if errors.Is(err, errCredential) { // it expired while the request waited
+			err = refuse(w, err)
+		}
 		if p == nil { // the client has left
 			return
 		}

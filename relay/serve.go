@@ -134,6 +134,8 @@ func causeOf(err error) cause {
 		return cause(told)
 	case errors.Is(err, errDraining):
 		return causeDrain
+	case errors.Is(err, errCredential):
+		return causeExpired
 	case errors.Is(err, errSwitchedOff):
 		return causeSwitchedOff
 	case errors.Is(err, active.ErrBehind):
@@ -157,6 +159,7 @@ func causeOf(err error) cause {
 // finish says what the observer has to know, closes the sink and returns the cause.
 func (s *stream) finish(err error) cause {
 	c := causeOf(err)
+	s.sink.spreadOver(nil) // what it is told now, it is told for good
 	switch c {
 	case causeEnd, causeGap, causeClient, causeStalled:
 	default:

@@ -42,6 +42,9 @@ func New(cfg Config) (*Server, error) {
 		observers: newObservers(cfg.MaxObservers, cfg.MaxStreamAge, cfg.DrainWindow),
 		room:      semaphore.NewWeighted(roomBytes), histories: semaphore.NewWeighted(maxHistories),
 	}
+	if cfg.Auth != nil {
+		s.observers.guard = newCredentials(s.stillValid)
+	}
 	s.switches = newSwitchboard(cfg.Switch, s.metrics)
 	s.observers.owners.limit, s.observers.runs.limit = cfg.Limits.OwnerObservers, cfg.Limits.RunObservers
 	s.paces = newPaces(cfg.Limits)

@@ -34,6 +34,7 @@ const (
 	causeGap     cause = "gap"     // legacy: events can no longer be given one by one
 	causeError   cause = "error"   // a fault of ours
 
+	causeExpired     cause = "expired"      // the credential has expired, or its key was withdrawn
 	causeSwitchedOff cause = "switched_off" // the chat may not be watched any more
 )
 
