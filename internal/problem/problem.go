@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -57,6 +58,9 @@ var known = map[string]struct {
 	SwitchedOff:         {http.StatusServiceUnavailable, "Watching is switched off"},
 	Internal:            {http.StatusInternalServerError, "A fault of the server"},
 }
+
+// Codes are all codes there are, in order.
+func Codes() []string { return slices.Sorted(maps.Keys(known)) }
 
 // Error is an answer that tells a client what is wrong. An Error is a value:
 // do not change one that is shared, take a copy by With, After or Because.
