@@ -29,6 +29,7 @@
 //	wire.go          protocol 1
 //	legacy.go        plain AG-UI for stock clients
 //	observers.go     who is watching: admission, age, leaving
+//	spread.go        how long each stays away, should the relay die
 //	limits.go        how much anybody may have of a relay
 //	sends.go         how often messages are sent
 //	connections.go   which connections are open, and which make room for others

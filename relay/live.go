@@ -131,6 +131,9 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, o *observer,
 	if _, ok := wire.(protocol1); ok { // the legacy wire has nothing but events
 		out.spreadOver(s.observers.spread)
 	}
+	if _, ok := wire.(protocol1); ok { // the legacy wire has nothing but events
+		out.spreadOver(s.observers.spread)
+	}
 	defer run.close()
 
 	err := out.comment()

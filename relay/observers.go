@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"sync/atomic"
 	"time"
 
 	"github.com/rejoin/rejoin/subjects"
@@ -24,6 +25,7 @@ type observers struct {
 	maxAge time.Duration
 	window time.Duration // over which a drain spreads the departures
 
+	count    atomic.Int64 // of open
 	count    atomic.Int64 // of open
 	mu       sync.Mutex
 	guard    *credentials // nil where nobody is authenticated
@@ -73,6 +75,7 @@ func (all *observers) admitAs(ctx context.Context, owner subjects.Realm) (*obser
 	ctx, cancel := context.WithCancelCause(ctx)
 	o := &observer{all: all, owner: owner, leave: make(chan cause, 1), cancel: cancel}
 	all.open[o] = struct{}{}
+	all.count.Store(int64(len(all.open)))
 	all.count.Store(int64(len(all.open)))
 	o.left = all.guard.enter(o, identity(ctx))
 	return o, ctx, nil
@@ -124,6 +127,7 @@ func (o *observer) done() {
 		o.timer.Stop()
 	}
 	delete(all.open, o)
+	all.count.Store(int64(len(all.open)))
 	all.count.Store(int64(len(all.open)))
 	o.left()
 	all.owners.give(o.owner)

@@ -32,6 +32,7 @@ type sink struct {
 	patience  time.Duration // how long one write may take
 	failed    func(error)   // told once, when a write has failed; must not block
 	overdue   func() bool   // whether others wait for what is being written; may be nil
+	spread    spreader      // how long to stay away should this break
 
 	mu     sync.Mutex
 	out    chunks
@@ -57,6 +58,14 @@ func (s *sink) cutWhen(overdue func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.overdue = overdue
+}
+
+// spreadOver tells the observer from now on within which time to come back should this
+// break; nil ends that.
+func (s *sink) spreadOver(over func() time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spread.over = over
 }
 
 // put appends what encode appends; it goes out with the next flush, or sooner.
@@ -101,6 +110,8 @@ func (s *sink) flushLocked() error {
 	if s.out.err != nil {
 		return s.out.err
 	}
+	s.out.need(keepSize)
+	s.out.buf = s.spread.append(s.out.buf) // a frame is never open here
 	s.out.pass()
 	if s.out.err == nil {
 		s.out.err = s.deadline(time.Now().Add(s.patience))
