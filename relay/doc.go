@@ -13,6 +13,7 @@
 //	middleware.go    counting requests, surviving panics
 //	cors.go          which pages of other origins may use the relay
 //	deadlines.go     how long a body may take, and what lasts longer
+//	openapi.go       /openapi.json
 //	failure.go       what a client is told when something is wrong
 //	request.go       what a request to watch a chat asks for
 //	query.go         the same as a query, for EventSource

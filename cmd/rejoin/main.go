@@ -12,7 +12,7 @@ import (
 var version string
 
 // commands are the words that may follow rejoin.
-var commands = []command{devCommand, relayCommand, workerCommand, janitorCommand, initCommand, publishCommand, tailCommand, probeCommand, tokenCommand, versionCommand}
+var commands = []command{devCommand, relayCommand, workerCommand, janitorCommand, initCommand, publishCommand, tailCommand, probeCommand, switchCommand, tokenCommand, versionCommand}
 
 func main() {
 	ctx, stop := onSignals()

@@ -11,6 +11,7 @@
 //	replicas.go  a broker that has not the servers for the copies asked for
 //	relay.go     the parts of a relay, and the order in which they stop
 //	init.go      Init: the streams and buckets, made or brought up to date
+//	switch.go    Switches: the kill switches, read and set
 //	janitor.go   RunJanitor: a janitor alone
 //	worker.go    RunWorker: a worker alone, and the parts of one
 //	agent.go     which agent it runs

@@ -12,6 +12,7 @@ import (
 	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/internal/active"
 	"github.com/rejoin/rejoin/internal/history"
+	"github.com/rejoin/rejoin/internal/killswitch"
 	"github.com/rejoin/rejoin/internal/ops"
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/internal/turns"
@@ -32,6 +33,7 @@ type relayParts struct {
 	janitor  *runs.Janitor // nil where others sweep
 	canary   *ops.Canary
 	ids      *identities
+	switches *killswitch.Watcher
 	worker   *workerParts // nil where turns are answered elsewhere
 }
 
@@ -56,6 +58,11 @@ func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayPar
 		p.feed = active.New(active.Config{Store: b.store, Logger: log.With("part", "active")})
 		p.janitor = runs.NewJanitor(b.store, janitorConfig(cfg, JanitorMetrics(m.reg)))
 	}
+	p.switches, err = killswitch.Open(ctx, killswitch.Config{Store: b.store, Logger: log.With("part", "switch")})
+	if err != nil {
+		p.close(make(chan struct{}))
+		return nil, fmt.Errorf("%w: %w", ErrBroker, err)
+	}
 	if cfg.Worker != nil {
 		// Its turns end while streams are still open, so that their observers see it.
 		if p.worker, err = newWorker(cfg, b, p.producer, m.worker(), cfg.Grace/5); err != nil {
@@ -68,7 +75,7 @@ func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayPar
 	p.server, err = relay.New(relay.Config{Hub: p.hub, Store: b.store, Producer: routes,
 		Metrics: counted, NoMetrics: cfg.OpsAddr != "", Canary: p.canary,
 		Turns: turns.New(b.store, cfg.Limits.turns(turns.Config{Logger: log.With("part", "turns")})), History: history.Open(b.store), Active: p.feed,
-		Auth: p.ids.callers, Resume: p.ids.resume,
+		Auth: p.ids.callers, Resume: p.ids.resume, Switch: p.switches,
 		ForwardHeaders: cfg.ForwardHeaders,
 		KeepAlive:      cfg.Streams.KeepAlive,
 		WriteTimeout:   cfg.Streams.WriteTimeout,
@@ -97,6 +104,7 @@ func (p *relayParts) run(ctx context.Context, hurry <-chan struct{}, ln net.List
 		parts.Go(func() { p.janitor.Run(background) })
 	}
 	parts.Go(func() { p.ids.run(background) })
+	parts.Go(func() { p.switches.Run(background) })
 	defer watch(p.canary)()
 	if p.cfg.Demo {
 		c := p.cfg.DemoConfig
@@ -157,6 +165,9 @@ func (p *relayParts) close(hurry <-chan struct{}) {
 	}
 	p.feed.Close()
 	p.hub.Close()
+	if p.switches != nil {
+		p.switches.Close()
+	}
 }
 
 // patience is how long the broker may take at one step of stopping.
