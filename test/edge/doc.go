@@ -7,6 +7,8 @@
 //	buffering_test.go  PROXY-01: every event at once, through whatever buffers
 //	idle_test.go       PROXY-02: silence is never long enough to be cut
 //	cors_test.go       PROXY-03: pages of other origins
+//	contract_test.go   requests and answers held against /openapi.json
+//	openapi_test.go    the requests
 //
 // What is said about time is said by order: an event is published only once the one
 // before has arrived.
