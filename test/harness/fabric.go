@@ -37,6 +37,7 @@ type Config struct {
 	Partitions int           // 0 means 2
 	Lease      time.Duration // 0 means 15 s
 	Log        bool          // show the parts' logs
+	LogTo      slog.Handler  // takes them instead; nil means nothing does
 }
 
 // New boots a broker. It listens on the loopback interface when cfg says so, which
@@ -61,6 +62,9 @@ func Networked(t testing.TB) natsd.Config {
 }
 
 func (f *Fabric) logger(who string) *slog.Logger {
+	if f.cfg.LogTo != nil {
+		return slog.New(f.cfg.LogTo).With("who", who)
+	}
 	if !f.cfg.Log {
 		return nil
 	}
