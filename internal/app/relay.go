@@ -54,8 +54,8 @@ func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayPar
 		Metrics: m.ingest(), Logger: log.With("part", "ingest")})
 	p.hub = consumer.NewHub(cfg.Limits.hub(consumer.HubConfig{Store: b.store, GapThreshold: uint64(cfg.GapThreshold),
 		Metrics: counted.Hub(), Logger: log.With("part", "hub")}))
+	p.feed = active.New(active.Config{Store: b.store, Logger: log.With("part", "active")})
 	if !cfg.NoJanitor {
-		p.feed = active.New(active.Config{Store: b.store, Logger: log.With("part", "active")})
 		p.janitor = runs.NewJanitor(b.store, janitorConfig(cfg, JanitorMetrics(m.reg)))
 	}
 	p.switches, err = killswitch.Open(ctx, killswitch.Config{Store: b.store, Logger: log.With("part", "switch")})
