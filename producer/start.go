@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/internal/tracing"
 	"github.com/rejoin/rejoin/subjects"
 )
 
@@ -75,6 +76,8 @@ func (o *StartOptions) check() error {
 // The error is *AlreadyStreamingError or *AlreadyStartedError when there was no need
 // to start, ErrOptions when the options are not allowed, ErrClosed after Close. A
 // run that was not started leaves nothing behind.
+//
+// Where ctx is in a trace, as OpenTelemetry has it, the run's start record says so.
 func (p *Producer) Start(ctx context.Context, o StartOptions) (*Run, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -84,7 +87,7 @@ func (p *Producer) Start(ctx context.Context, o StartOptions) (*Run, error) {
 	}
 	started, err := p.store.StartRun(ctx, runs.StartRequest{
 		Entry: runs.Entry{Realm: o.Realm, ChatID: o.ChatID, Owner: o.Owner, Kind: o.Kind,
-			State: runs.StateRunning, Producer: p.lease.ID()},
+			State: runs.StateRunning, Producer: p.lease.ID(), Trace: tracing.Of(ctx)},
 		OnActive: o.OnActive, ClientToken: o.ClientToken})
 	var left *runs.LeftoverError
 	if errors.As(err, &left) {

@@ -41,6 +41,7 @@ type Record struct {
 	Writer string // who wrote it: a token, unique to one writer of one run
 	Part   int    // KindPart: which piece this is, from 1
 	Parts  int    // KindPart: how many pieces the event has
+	Trace  Trace  // KindStart: where it was asked for; written and not read back
 	Body   []byte // KindEvents: events, one a line; KindPart: raw bytes; KindEnd: JSON
 }
 
@@ -63,7 +64,9 @@ func (r *Record) Msg(subject string) *nats.Msg {
 		h = append(h, '/')
 		h = strconv.AppendInt(h, int64(r.Parts), 10)
 	}
-	return &nats.Msg{Subject: subject, Header: nats.Header{RecordHeader: {string(h)}}, Data: r.Body}
+	m := &nats.Msg{Subject: subject, Header: nats.Header{RecordHeader: {string(h)}}, Data: r.Body}
+	r.Trace.Set(m.Header)
+	return m
 }
 
 // ParseRecord reads a message back. Body is shared with data. The error wraps ErrRecord.

@@ -60,6 +60,7 @@ type Entry struct {
 	Seq            uint64         `json:"seq"`                 // newest seq at the last checkpoint or the end
 	Steerable      bool           `json:"steerable,omitempty"` // its agent takes messages while it answers
 	Questions      []Question     `json:"questions,omitempty"` // those that are open
+	Trace          subjects.Trace `json:"trace,omitzero"`      // in which the run was asked for
 	StartedAt      time.Time      `json:"started_at"`
 	EndedAt        time.Time      `json:"ended_at,omitzero"`
 	End            *subjects.End  `json:"end,omitempty"`

@@ -204,7 +204,7 @@ func (s *Store) claim(ctx context.Context, req *StartRequest, had *Entry, genera
 			return &e, err
 		}
 	}
-	first := subjects.Record{Kind: subjects.KindStart, Writer: e.Writer}
+	first := subjects.Record{Kind: subjects.KindStart, Writer: e.Writer, Trace: e.Trace}
 	seq, err := s.Append(ctx, e.RunID, &first, 0)
 	e.FirstStreamSeq, e.ClaimStreamSeq = seq, seq
 	if err == nil {

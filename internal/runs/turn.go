@@ -98,7 +98,9 @@ func (s *Store) enqueue(ctx context.Context, e *Entry) (missing bool, err error)
 	wait := firstRetry
 	for {
 		try, done := s.untilReconnect(ctx)
-		_, err := s.put(try, &nats.Msg{Subject: subject, Data: body}, nil)
+		m := &nats.Msg{Subject: subject, Data: body, Header: nats.Header{}}
+		e.Trace.Set(m.Header)
+		_, err := s.put(try, m, nil)
 		done()
 		var api *jetstream.APIError
 		if err == nil || errors.As(err, &api) && api.ErrorCode == codeQueued {

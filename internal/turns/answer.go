@@ -23,6 +23,7 @@ type AnswerRequest struct {
 	// what the run was, with the answers.
 	Resume func(ctx context.Context, asked *Turn, resume []Resume) (json.RawMessage, error)
 	Header map[string]string // as of a SendRequest, for that next turn
+	Trace  subjects.Trace    // the same
 }
 
 // Resume is an answer to an interrupt, as AG-UI's RunAgentInput takes it.
@@ -144,7 +145,7 @@ func (q *Queue) resume(ctx context.Context, e *runs.Entry, r *AnswerRequest) (su
 		return "", err
 	}
 	sent, err := q.Send(ctx, SendRequest{Realm: e.Realm, ChatID: e.ChatID, Owner: e.Owner, Kind: KindApproval,
-		Input: input, Header: r.Header, ClientToken: token + string(e.RunID), OnActive: runs.Behind})
+		Input: input, Header: r.Header, Trace: r.Trace, ClientToken: token + string(e.RunID), OnActive: runs.Behind})
 	return sent.RunID, err
 }
 

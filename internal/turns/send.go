@@ -36,10 +36,10 @@ func (q *Queue) Send(ctx context.Context, r SendRequest) (Sent, error) {
 		return Sent{}, err
 	}
 	t := Turn{TurnID: nuid.Next(), Realm: r.Realm, ChatID: r.ChatID, Owner: r.Owner, Kind: r.Kind,
-		Input: r.Input, Header: r.Header, SentAt: time.Now().UTC()}
+		Input: r.Input, Header: r.Header, SentAt: time.Now().UTC(), Trace: r.Trace}
 	started, err := q.store.StartRun(ctx, runs.StartRequest{
 		Entry: runs.Entry{Realm: r.Realm, ChatID: r.ChatID, Owner: r.Owner, Kind: r.Kind,
-			TurnID: t.TurnID, State: runs.StateQueued},
+			TurnID: t.TurnID, State: runs.StateQueued, Trace: r.Trace},
 		OnActive: r.OnActive, Replace: r.replace, ClientToken: r.ClientToken,
 		Prepare: func(ctx context.Context, id subjects.RunID) error {
 			t.RunID = id

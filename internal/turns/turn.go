@@ -42,6 +42,7 @@ type Turn struct {
 	Input  json.RawMessage   `json:"-"` // byte for byte as it was sent
 	Header map[string]string `json:"header,omitempty"`
 	SentAt time.Time         `json:"sent_at"`
+	Trace  subjects.Trace    `json:"trace,omitzero"` // in which it was sent
 }
 
 // encode makes what is stored: a line of JSON, and the input as it is. Inside the JSON
@@ -70,6 +71,8 @@ type SendRequest struct {
 	Input json.RawMessage // required
 	// Header holds headers of the client's request that its agent may see.
 	Header map[string]string
+	// Trace is where in a trace it is sent; the zero value is in none.
+	Trace subjects.Trace
 	// ClientToken makes a repeated send give the first one's run; at most
 	// MaxClientToken bytes, "" for none.
 	ClientToken string

@@ -25,13 +25,13 @@ var rules = []rule{
 	{"internal/killswitch", allow("internal/runs", "subjects")},
 	{"internal/history", allow("internal/runs", "subjects")},
 
-	{"producer", allow("internal/runs", "internal/agui", "subjects")},
+	{"producer", allow("internal/runs", "internal/agui", "internal/tracing", "subjects")},
 	{"producer/agent", allow("internal/agui", "subjects")},
-	{"producer/save", allow("internal/history", "internal/agui", "subjects")},
-	{"producer/worker", allow("producer", "producer/agent", "producer/save", "internal/history", "internal/runs", "internal/turns", "internal/agui", "subjects")},
+	{"producer/save", allow("internal/history", "internal/agui", "internal/tracing", "subjects")},
+	{"producer/worker", allow("producer", "producer/agent", "producer/save", "internal/history", "internal/runs", "internal/tracing", "internal/turns", "internal/agui", "subjects")},
 	{"producer/demo", allow("producer", "producer/agent", "internal/agui", "subjects")},
-	{"producer/agui", allow("producer/agent", "internal/agui", "subjects")},
-	{"producer/acp", allow("producer/agent", "internal/agui", "subjects")},
+	{"producer/agui", allow("producer/agent", "internal/agui", "internal/tracing", "subjects")},
+	{"producer/acp", allow("producer/agent", "internal/agui", "internal/tracing", "subjects")},
 	{"producer/acp/...", allow("producer/agent", "internal/agui", "subjects")},
 	{"producer/ingest", allow("producer", "internal/auth", "internal/runs", "internal/problem", "subjects")},
 	{"producer/...", allow("producer", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
@@ -41,7 +41,7 @@ var rules = []rule{
 
 	{"internal/probe", allow("consumer", "subjects")},
 
-	{"relay", allow("consumer", "internal/active", "internal/auth", "internal/history", "internal/killswitch", "internal/ops", "internal/runs", "internal/turns", "internal/problem", "internal/agui", "subjects")},
+	{"relay", allow("consumer", "internal/active", "internal/auth", "internal/history", "internal/killswitch", "internal/ops", "internal/runs", "internal/tracing", "internal/turns", "internal/problem", "internal/agui", "subjects")},
 
 	{"internal/app", allow(anything)},
 	{"cmd/...", allow(anything)},
