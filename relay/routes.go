@@ -48,6 +48,7 @@ func (s *Server) table() []route {
 		{head, "/livez", public, s.handle(s.livez)}, // some probes ask for the header only
 		{get, "/readyz", public, s.handle(s.readyz)},
 		{head, "/readyz", public, s.handle(s.readyz)},
+		{get, "/openapi.json", public, s.handle(s.openapi)},
 	}
 	if !s.cfg.NoMetrics {
 		all = append(all, route{get, "/metrics", public, ops.Metrics(s.metrics.registry)})
@@ -94,10 +95,10 @@ func (s *Server) handle(h handler) http.HandlerFunc {
 			s.log.Warn("an answer broke off", "route", route, "error", err)
 			panic(http.ErrAbortHandler)
 		}
-		p := answerTo(r.Context(), err)
 		if errors.Is(err, errCredential) { // it expired while the request waited
 			err = refuse(w, err)
 		}
+		p := answerTo(r.Context(), err)
 		if p == nil { // the client has left
 			return
 		}
