@@ -2,7 +2,6 @@ package relay_test
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -162,44 +161,4 @@ func TestNoRoomForASnapshot(t *testing.T) {
 	data.Release()
 	require.Equal(t, http.StatusOK, (<-got).status)
 	f.eventually("rejoin_replay_held_bytes", 0)
-}
-
-// An observer that reads so slowly that it is not cut off for stalling, but stands in the
-// way of others, is cut off for that.
-func TestADrippingObserverIsCutOffForOthers(t *testing.T) {
-	t.Parallel()
-	hub := (*consumer.Hub)(nil)
-	f := newFabric(t, func(c *relay.Config) {
-		hub = consumer.NewHub(consumer.HubConfig{Store: c.Store, MaxBytes: 1 << 20, HoldTime: time.Millisecond, Metrics: c.Metrics.Hub()})
-		t.Cleanup(hub.Close)
-		c.Hub, c.WriteTimeout = hub, patience
-	})
-	held, wanted := f.start("held"), f.start("wanted")
-	for i := range 30 {
-		held.publish(big(i))
-	}
-	wanted.publish(big(0))
-	conn, err := net.Dial("tcp", strings.TrimPrefix(f.url, "http://"))
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
-	_, err = fmt.Fprint(conn, "GET /runs/"+held.id()+"/snapshot HTTP/1.1\r\nHost: x\r\n\r\n")
-	require.NoError(t, err)
-	dripped := make(chan int)
-	go func() {
-		n, b := 0, make([]byte, 64<<10)
-		for {
-			k, err := conn.Read(b)
-			if n += k; err != nil {
-				dripped <- n
-				return
-			}
-			time.Sleep(20 * time.Millisecond) // it is slow
-		}
-	}()
-	require.Eventually(t, func() bool { return f.number("rejoin_replay_held_bytes") > 2<<20 }, patience, time.Millisecond)
-	for f.do(http.MethodGet, "/runs/"+wanted.id()+"/snapshot", "").status != http.StatusOK {
-		require.NoError(t, t.Context().Err()) // it was told to come back
-	}
-	require.Less(t, <-dripped, 30*200<<10)
 }
