@@ -113,3 +113,11 @@ func (s Span) End() {
 		s.span.End()
 	}
 }
+
+// Into is ctx in the span.
+func (s Span) Into(ctx context.Context) context.Context {
+	if s.span == nil {
+		return ctx
+	}
+	return trace.ContextWithSpan(ctx, s.span)
+}

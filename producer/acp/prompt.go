@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rejoin/rejoin/internal/tracing"
 	"github.com/rejoin/rejoin/producer/acp/rpc"
 	"github.com/rejoin/rejoin/producer/agent"
 )
@@ -33,8 +34,14 @@ func (c *conn) prompt(ctx context.Context, t *turn, blocks []object) (json.RawMe
 	c.begin(t)
 	defer c.finish()
 
+	ctx, span := tracing.Child(ctx, "session/prompt", tracing.Client)
+	defer span.End()
+	params := object{"sessionId": c.sessionID(), "prompt": blocks}
+	if meta := traceMeta(ctx); meta != nil {
+		params["_meta"] = meta
+	}
 	answered := make(chan answer, 1)
-	err := c.peer.Go(ctx, "session/prompt", object{"sessionId": c.sessionID(), "prompt": blocks},
+	err := c.peer.Go(ctx, "session/prompt", params,
 		func(result json.RawMessage, err error) { answered <- answer{result, err} })
 	if err != nil {
 		return nil, c.because(ctx, "session/prompt", err)
@@ -55,6 +62,20 @@ func (c *conn) prompt(ctx context.Context, t *turn, blocks []object) (json.RawMe
 		return nil, fmt.Errorf("%w: %w", ErrLogin, c.because(ctx, "session/prompt", e))
 	}
 	return nil, c.because(ctx, "session/prompt", a.err)
+}
+
+// traceMeta says where in a trace a prompt is, under the names that the protocol reserves
+// for it; nil where it is in none.
+func traceMeta(ctx context.Context) object {
+	t := tracing.Of(ctx)
+	if t.IsZero() {
+		return nil
+	}
+	meta := object{"traceparent": t.Parent}
+	if t.State != "" {
+		meta["tracestate"] = t.State
+	}
+	return meta
 }
 
 // await waits for the answer to the prompt, if need be after a cancel.

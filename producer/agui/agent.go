@@ -7,6 +7,7 @@ import (
 	"io"
 
 	events "github.com/rejoin/rejoin/internal/agui"
+	"github.com/rejoin/rejoin/internal/tracing"
 	"github.com/rejoin/rejoin/producer/agent"
 )
 
@@ -28,17 +29,25 @@ func (a *Agent) Close() { a.cfg.Client.CloseIdleConnections() }
 // Run posts the turn's input and publishes the events of the answer. A RunAgentInput
 // is sent as it came; {"text":"…"} becomes one with the chat's earlier messages. The
 // error is one of this package's, what Publish returned, or context.Cause(ctx).
-func (a *Agent) Run(ctx context.Context, t agent.Turn) error {
+func (a *Agent) Run(ctx context.Context, t agent.Turn) (err error) {
 	body, err := a.input(ctx, t.Request())
 	if err != nil {
 		return err
 	}
-	watched, w := newWatch(ctx, a.cfg.IdleTimeout)
+	inside, span := tracing.Child(ctx, "POST", tracing.Client)
+	defer func() {
+		if err != nil && ctx.Err() == nil {
+			span.Fail("the agent's answer is none, or not whole")
+		}
+		span.End()
+	}()
+	watched, w := newWatch(inside, a.cfg.IdleTimeout)
 	defer w.close()
 	answer, err := a.post(watched, w, t.Request(), body)
 	if err != nil {
 		return w.because(err)
 	}
+	span.Number("http.response.status_code", int64(answer.StatusCode))
 	defer func() { _ = answer.Body.Close() }()
 	if err := a.check(answer, w); err != nil {
 		if ctx.Err() != nil {

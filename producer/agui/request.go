@@ -12,6 +12,7 @@ import (
 	"time"
 
 	events "github.com/rejoin/rejoin/internal/agui"
+	"github.com/rejoin/rejoin/internal/tracing"
 	"github.com/rejoin/rejoin/producer/agent"
 )
 
@@ -81,6 +82,7 @@ func (a *Agent) request(ctx context.Context, r *agent.Request, body []byte) (*ht
 	for name, values := range a.cfg.Header {
 		req.Header[textproto.CanonicalMIMEHeaderKey(name)] = values
 	}
+	tracing.Inject(ctx, req.Header)
 	if host := req.Header.Get("Host"); host != "" {
 		req.Host = host
 		req.Header.Del("Host")

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/rejoin/rejoin/internal/tracing"
 )
 
 const (
@@ -40,6 +42,8 @@ func (e *againError) Unwrap() error { return e.err }
 func (w *webhook) post(ctx context.Context, t *Turn, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, w.cfg.AttemptTimeout)
 	defer cancel()
+	ctx, span := tracing.Child(ctx, "POST", tracing.Client)
+	defer span.End()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.cfg.URL, bytes.NewReader(body))
 	if err != nil {
 		return err
@@ -48,6 +52,7 @@ func (w *webhook) post(ctx context.Context, t *Turn, body []byte) error {
 	for name, values := range w.cfg.Header {
 		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
+	tracing.Inject(ctx, req.Header)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", string(t.RunID))
 	if w.cfg.Secret != "" {
@@ -55,9 +60,14 @@ func (w *webhook) post(ctx context.Context, t *Turn, body []byte) error {
 	}
 	resp, err := w.client.Do(req)
 	if err != nil {
+		span.Fail("no answer")
 		return &againError{err: withoutURL(err)}
 	}
 	defer resp.Body.Close()
+	span.Number("http.response.status_code", int64(resp.StatusCode))
+	if resp.StatusCode >= http.StatusBadRequest {
+		span.Fail("refused")
+	}
 	return verdict(resp, cancel)
 }
 

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/rejoin/rejoin/internal/turns"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/producer/agent"
@@ -31,6 +33,10 @@ type Config struct {
 	// Grace is how long turns may go on once Run's context is done; 0 means none: the
 	// agents are told to stop at once.
 	Grace time.Duration
+
+	// Tracing records spans of the turns; nil records none. The trace that a turn was sent in
+	// goes on to its agent and its saver all the same.
+	Tracing trace.TracerProvider
 
 	Metrics Metrics
 	Logger  *slog.Logger // may be nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/rejoin/rejoin/internal/history"
 	"github.com/rejoin/rejoin/internal/runs"
@@ -24,7 +25,8 @@ type Options struct {
 	Grace       time.Duration // how long turns may go on once Run's context is done
 	Lease       time.Duration // how long this process may be silent; 0 means subjects.Lease
 	Metrics     Metrics
-	Logger      *slog.Logger // may be nil
+	Tracing     trace.TracerProvider // records spans of the turns; nil records none
+	Logger      *slog.Logger         // may be nil
 }
 
 // closeProducer bounds how long Run takes to give up what Connect has opened.
@@ -51,7 +53,7 @@ func Connect(ctx context.Context, nc *nats.Conn, a agent.Agent, o Options) (*Wor
 		o.Saver = save.NewHistory(history.Open(store))
 	}
 	w, err := New(Config{Producer: p, Turns: turns.New(store, turns.Config{Logger: o.Logger}), Agent: a, Saver: o.Saver,
-		Concurrency: o.Concurrency, SaveTimeout: o.SaveTimeout, Grace: o.Grace, Metrics: o.Metrics, Logger: o.Logger})
+		Concurrency: o.Concurrency, SaveTimeout: o.SaveTimeout, Grace: o.Grace, Metrics: o.Metrics, Tracing: o.Tracing, Logger: o.Logger})
 	closeAll := func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), closeProducer)
 		defer cancel()

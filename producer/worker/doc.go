@@ -11,6 +11,7 @@
 //	ask.go      questions to people
 //	controls.go what is sent to the run: stops, answers, messages
 //	seal.go     the last events of a turn, whatever the agent did
+//	trace.go     the turn as a part of a trace
 //	finish.go   saving, ending, and what was said too late for this turn
 //	merge.go    messages that came before the turn began
 //

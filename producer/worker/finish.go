@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/internal/tracing"
 	"github.com/rejoin/rejoin/internal/turns"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/producer/save"
@@ -18,6 +19,8 @@ import (
 // are the next one: that is sent before the run ends, so that none is lost.
 func (j *job) finish(ctx context.Context, reason subjects.Reason) {
 	j.passOn(ctx)
+	ctx, span := tracing.Child(ctx, "end", tracing.Internal)
+	defer span.End()
 	o := producer.FinishOptions{Reason: reason, SaveTimeout: j.w.cfg.SaveTimeout}
 	if j.w.cfg.Saver != nil {
 		o.Save = func(ctx context.Context) error { return j.save(ctx, reason) }
@@ -33,13 +36,21 @@ func (j *job) finish(ctx context.Context, reason subjects.Reason) {
 	case err != nil:
 		j.log.Error("the turn's run has no end yet; it is tried again", "error", err)
 	}
+	j.ended(end)
 	if f := j.w.cfg.Metrics.Done; f != nil {
 		f(end.Reason, time.Since(j.began))
 	}
 }
 
 // save hands the turn to the saver.
-func (j *job) save(ctx context.Context, reason subjects.Reason) error {
+func (j *job) save(ctx context.Context, reason subjects.Reason) (err error) {
+	ctx, span := tracing.Child(ctx, "save", tracing.Internal)
+	defer span.End()
+	defer func() {
+		if err != nil {
+			span.Fail("not saved")
+		}
+	}()
 	events, _, err := j.run.Snapshot(ctx)
 	if err != nil {
 		return err
@@ -66,7 +77,7 @@ func (j *job) passOn(ctx context.Context) {
 		return
 	}
 	r := turns.SendRequest{Realm: j.req.Realm, ChatID: j.req.ChatID, Owner: j.req.Owner,
-		Kind: turns.KindSteer, Input: j.together(left), Header: j.req.Header,
+		Kind: turns.KindSteer, Input: j.together(left), Header: j.req.Header, Trace: tracing.Of(ctx),
 		ClientToken: "after " + string(j.req.RunID), OnActive: runs.Behind}
 	j.insist(ctx, "messages for the turn are passed on again", func(ctx context.Context) error {
 		sent, err := j.w.cfg.Turns.Send(ctx, r)

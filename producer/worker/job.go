@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rejoin/rejoin/internal/agui"
+	"github.com/rejoin/rejoin/internal/tracing"
 	"github.com/rejoin/rejoin/internal/turns"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/producer/agent"
@@ -21,6 +22,7 @@ type job struct {
 	run   *producer.Run
 	turn  *turns.Turn
 	req   agent.Request
+	span  tracing.Span
 	log   *slog.Logger
 	began time.Time
 
@@ -36,11 +38,14 @@ type job struct {
 	late      []json.RawMessage        // messages that this turn does not answer
 }
 
-func newJob(w *Worker, run *producer.Run, t *turns.Turn) *job {
-	j := &job{w: w, run: run, turn: t, began: time.Now(), questions: map[string]*question{}, ahead: map[int]producer.Control{},
+func newJob(w *Worker, run *producer.Run, t *turns.Turn, span tracing.Span) *job {
+	j := &job{w: w, run: run, turn: t, span: span, began: time.Now(), questions: map[string]*question{}, ahead: map[int]producer.Control{},
 		log: w.log.With("run", run.ID(), "turn", t.TurnID),
 		req: agent.Request{Realm: t.Realm, ChatID: t.ChatID, Owner: t.Owner, TurnID: t.TurnID, RunID: run.ID(),
 			Kind: t.Kind, Input: t.Input, Header: t.Header, SentAt: t.SentAt}}
+	if id := tracing.ID(j.within(context.Background())); id != "" {
+		j.log = j.log.With("trace_id", id)
+	}
 	if w.steerable {
 		j.steering = make(chan json.RawMessage, maxSteering)
 	}
@@ -58,6 +63,7 @@ func (j *job) Steering() <-chan json.RawMessage { return j.steering }
 
 // answer runs the agent and ends the run.
 func (j *job) answer() {
+	defer j.span.End()
 	if f := j.w.cfg.Metrics.Running; f != nil {
 		f(1)
 		defer f(-1)
@@ -78,7 +84,7 @@ func (j *job) answer() {
 		j.abort()
 		return
 	}
-	j.finish(j.w.hard, j.seal(how, err))
+	j.finish(j.within(j.w.hard), j.seal(how, err))
 }
 
 // ending says how the agent came to its end.
@@ -93,7 +99,7 @@ const (
 
 // runAgent runs the agent until it returns or its time is over, and says which.
 func (j *job) runAgent() (ending, error) {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(j.w.life))
+	ctx, cancel := context.WithCancelCause(j.within(context.WithoutCancel(j.w.life)))
 	result := make(chan error, 1)
 	j.w.agents.Go(func() {
 		result <- j.call(ctx)
@@ -145,6 +151,13 @@ var errPanicked = errors.New("the agent failed unexpectedly")
 
 // call runs the agent and makes a panic an error.
 func (j *job) call(ctx context.Context) (err error) {
+	ctx, span := tracing.Child(ctx, "agent", tracing.Internal)
+	defer span.End()
+	defer func() {
+		if err != nil && ctx.Err() == nil { // being stopped is no failure
+			span.Fail("the agent returned an error")
+		}
+	}()
 	defer func() {
 		if v := recover(); v != nil {
 			j.log.Error("an agent panicked", "panic", v, "stack", string(debug.Stack()))
@@ -157,6 +170,7 @@ func (j *job) call(ctx context.Context) (err error) {
 
 // abort lets go of a run that somebody else has ended or taken.
 func (j *job) abort() {
+	j.span.Text("rejoin.reason", "lost")
 	j.mu.Lock()
 	j.sealed = true
 	j.mu.Unlock()

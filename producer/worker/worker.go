@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rejoin/rejoin/internal/tracing"
 	"github.com/rejoin/rejoin/internal/turns"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/producer/agent"
@@ -17,6 +18,7 @@ import (
 type Worker struct {
 	cfg       Config
 	log       *slog.Logger
+	tracer    *tracing.Tracer
 	steerable bool
 
 	places chan struct{}  // one for each turn at once
@@ -42,7 +44,7 @@ func New(cfg Config) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Worker{cfg: cfg, log: cfg.Logger, places: make(chan struct{}, cfg.Concurrency), hurry: make(chan struct{})}
+	w := &Worker{cfg: cfg, log: cfg.Logger, tracer: tracing.New(cfg.Tracing), places: make(chan struct{}, cfg.Concurrency), hurry: make(chan struct{})}
 	w.life, w.end = context.WithCancelCause(context.Background())
 	w.hard, w.stopAll = context.WithCancel(context.Background())
 	if s, ok := cfg.Agent.(agent.Steerable); ok {
@@ -110,11 +112,32 @@ func (w *Worker) turn(c *turns.Claim) {
 	j.answer()
 }
 
-// begin begins the claimed turn's run, and takes the turn out of the queue. nil says
-// that there is nothing to answer.
+// begin makes a job of a claimed turn. nil says that there is nothing to answer.
 func (w *Worker) begin(c *turns.Claim) *job {
-	ctx, cancel := context.WithTimeout(w.life, beginTimeout)
+	span := w.claimed(c.Turn)
+	run := w.beginRun(span.Into(w.life), c)
+	if run == nil {
+		span.Text("rejoin.begun", "false")
+		span.End()
+		return nil
+	}
+	w.waited(c.Turn, span)
+	if f := w.cfg.Metrics.Begun; f != nil {
+		f()
+	}
+	if f := w.cfg.Metrics.Waited; f != nil {
+		f(time.Since(c.SentAt))
+	}
+	return newJob(w, run, c.Turn, span)
+}
+
+// beginRun begins the claimed turn's run, and takes the turn out of the queue. nil says
+// that there is none to begin.
+func (w *Worker) beginRun(ctx context.Context, c *turns.Claim) *producer.Run {
+	ctx, cancel := context.WithTimeout(ctx, beginTimeout)
 	defer cancel()
+	ctx, span := tracing.Child(ctx, "begin", tracing.Internal)
+	defer span.End()
 	run, err := w.cfg.Producer.Begin(ctx, c.RunID, w.steerable)
 	switch {
 	case errors.Is(err, producer.ErrBegun), errors.Is(err, producer.ErrFenced), errors.Is(err, producer.ErrNotFound):
@@ -127,16 +150,7 @@ func (w *Worker) begin(c *turns.Claim) *job {
 	if err := c.Done(ctx); err != nil {
 		w.log.Debug("a turn is still in the queue; whoever claims it next finds that it has begun", "run", c.RunID, "error", err)
 	}
-	if run == nil {
-		return nil
-	}
-	if f := w.cfg.Metrics.Begun; f != nil {
-		f()
-	}
-	if f := w.cfg.Metrics.Waited; f != nil {
-		f(time.Since(c.SentAt))
-	}
-	return newJob(w, run, c.Turn)
+	return run
 }
 
 // ErrAgentRunning says that an agent has not returned though its turn is over.
