@@ -46,7 +46,10 @@ func (id *Identity) MayRead(r subjects.Realm) bool {
 	return id.Has(Observer) && r == id.Realm || id.MayProduce(r)
 }
 
-type contextKey struct{}
+type (
+	contextKey struct{}
+	untilKey   struct{}
+)
 
 // With puts the caller's identity into the context of its request.
 func With(ctx context.Context, id *Identity) context.Context {
@@ -61,3 +64,21 @@ func From(ctx context.Context) *Identity {
 	id := everybody
 	return &id
 }
+
+// Until puts into a request's context what is closed when the caller's credential is over. Who
+// takes in a request for longer than a moment stops then.
+func Until(ctx context.Context, over <-chan struct{}) context.Context {
+	return context.WithValue(ctx, untilKey{}, over)
+}
+
+// Over is closed when the credential of a request's caller is over: nil, where none was put in.
+func Over(ctx context.Context) <-chan struct{} {
+	over, _ := ctx.Value(untilKey{}).(<-chan struct{})
+	return over
+}
+
+// What WWW-Authenticate says: where a token is needed, and where one is over.
+const (
+	Challenge        = `Bearer realm="rejoin"`
+	ExpiredChallenge = Challenge + `, error="invalid_token", error_description="expired"`
+)

@@ -26,6 +26,7 @@ const (
 	defaultURLRefresh  = time.Minute
 	defaultFileRefresh = 5 * time.Second
 	defaultMinRefresh  = 10 * time.Second
+	fileMinRefresh     = time.Second
 )
 
 // JWTConfig says which tokens are accepted.
@@ -44,7 +45,7 @@ type JWTConfig struct {
 	Leeway      time.Duration // by how much clocks may differ; 0 means not at all
 
 	Refresh    time.Duration // how often the keys are read again; 0 means 1 min for a URL, 5 s for a file
-	MinRefresh time.Duration // the least between two fetches where tokens name unknown keys; 0 means 10 s
+	MinRefresh time.Duration // the least between two readings where tokens name unknown keys; 0 means 10 s for a URL, 1 s for a file
 
 	HTTP       *http.Client // fetches JWKSURL; nil means one of this package's own
 	AllowPlain bool         // JWKSURL may be http:// to other machines
@@ -73,9 +74,6 @@ func NewJWT(c JWTConfig) (*JWT, error) {
 	case c.Leeway < 0 || c.Refresh < 0 || c.MinRefresh < 0:
 		return nil, fmt.Errorf("%w: no time may be negative", ErrConfig)
 	}
-	if c.MinRefresh == 0 {
-		c.MinRefresh = defaultMinRefresh
-	}
 	if c.RolesClaim == "" {
 		c.RolesClaim = DefaultRolesClaim
 	}
@@ -93,9 +91,9 @@ func (c JWTConfig) keyring() (*keyring, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newKeyring(src, orElse(c.Refresh, defaultURLRefresh), c.MinRefresh, c.Logger), nil
+		return newKeyring(src, orElse(c.Refresh, defaultURLRefresh), orElse(c.MinRefresh, defaultMinRefresh), c.Logger), nil
 	}
-	return openKeyFile(c.KeyFile, forChecking, orElse(c.Refresh, defaultFileRefresh), c.MinRefresh, c.Logger)
+	return openKeyFile(c.KeyFile, forChecking, orElse(c.Refresh, defaultFileRefresh), orElse(c.MinRefresh, fileMinRefresh), c.Logger)
 }
 
 // openKeyFile is a keyring that has its first set.

@@ -69,7 +69,7 @@ func NewResume(c ResumeConfig) (*Resume, error) {
 	if r.random {
 		r.ring, err = randomRing(c.Logger)
 	} else {
-		r.ring, err = openKeyFile(c.KeyFile, forSigning, orElse(c.Refresh, defaultFileRefresh), defaultMinRefresh, c.Logger)
+		r.ring, err = openKeyFile(c.KeyFile, forSigning, orElse(c.Refresh, defaultFileRefresh), fileMinRefresh, c.Logger)
 	}
 	if err == nil && r.ring.set.Load().keys[0].sign == nil {
 		err = fmt.Errorf("%w: the first one in %s signs and must be a private one (OKP with d, or oct)", ErrKeys, c.KeyFile)
@@ -160,10 +160,13 @@ func (r *Resume) Verify(token string) (*Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !r.Valid(id) { // the caller's key is gone
-		return nil, refusal("the key of the credential it was made for has been withdrawn")
+	switch {
+	case r.Valid(id):
+		return id, nil
+	case id.expired(): // since it was checked
+		return nil, ErrExpired
 	}
-	return id, nil
+	return nil, refusal("the key of the credential it was made for has been withdrawn")
 }
 
 // identity takes the claims as they were minted: the signature is our own.
