@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/internal/active"
 	"github.com/rejoin/rejoin/internal/auth"
@@ -39,6 +41,10 @@ type Config struct {
 	// Switch knows what may not be watched at the moment; nil means that all may, and
 	// that /admin/switch does not exist here.
 	Switch *killswitch.Watcher
+
+	// Tracing records a span of each request but those for health, numbers and single
+	// events; nil records none. The trace that a request comes in goes on all the same.
+	Tracing trace.TracerProvider
 
 	// ForwardHeaders names the headers of a client's request that the agent may see.
 	// Those that belong to a connection or to a body are not allowed.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/rejoin/rejoin/internal/problem"
+	"github.com/rejoin/rejoin/internal/tracing"
 	"github.com/rejoin/rejoin/internal/turns"
 	"github.com/rejoin/rejoin/subjects"
 )
@@ -36,6 +37,7 @@ func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	id, err := s.cfg.Turns.Stop(ctx, turns.StopRequest{Realm: identity(r.Context()).Realm, ChatID: chat, RunID: subjects.RunID(in.RunID),
 		ClientToken: in.ClientToken, Reason: in.Reason})
+	traceRun(tracing.Current(r.Context()), chat, id)
 	if err != nil {
 		return s.turnFailure(err, errNoRun)
 	}
@@ -67,7 +69,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := s.acting()
 	defer cancel()
 	answered, err := s.cfg.Turns.Answer(ctx, turns.AnswerRequest{Realm: identity(r.Context()).Realm, ChatID: chat, RunID: subjects.RunID(in.RunID),
-		RequestID: in.RequestID, Outcome: in.Outcome, Resume: s.resumeInput, Header: forwarded(r.Header, s.cfg.ForwardHeaders)})
+		RequestID: in.RequestID, Outcome: in.Outcome, Resume: s.resumeInput, Header: forwarded(r.Header, s.cfg.ForwardHeaders),
+		Trace: tracing.Of(r.Context())})
+	traceRun(tracing.Current(r.Context()), chat, subjects.RunID(in.RunID))
 	if err != nil {
 		return s.turnFailure(err, errNoQuestion)
 	}

@@ -14,6 +14,7 @@
 //	cors.go          which pages of other origins may use the relay
 //	deadlines.go     how long a body may take, and what lasts longer
 //	openapi.go       /openapi.json
+//	trace.go         a request as a part of a trace
 //	failure.go       what a client is told when something is wrong
 //	request.go       what a request to watch a chat asks for
 //	query.go         the same as a query, for EventSource

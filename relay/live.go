@@ -9,6 +9,7 @@ import (
 
 	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/internal/tracing"
 	"github.com/rejoin/rejoin/subjects"
 )
 
@@ -65,6 +66,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, q watch) error {
 		s.refused(err)
 		return err
 	}
+	traceRun(tracing.Current(ctx), entry.ChatID, entry.RunID)
 	s.stream(ctx, w, o, q.wire(), entry.RunID, func(ctx context.Context) (*consumer.Reader, error) {
 		return s.cfg.Hub.Open(ctx, entry, q.options())
 	})
@@ -131,9 +133,6 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, o *observer,
 	if _, ok := wire.(protocol1); ok { // the legacy wire has nothing but events
 		out.spreadOver(s.observers.spread)
 	}
-	if _, ok := wire.(protocol1); ok { // the legacy wire has nothing but events
-		out.spreadOver(s.observers.spread)
-	}
 	defer run.close()
 
 	err := out.comment()
@@ -145,6 +144,10 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, o *observer,
 	s.metrics.bytes.Add(float64(out.written()))
 	attrs := []any{"run", id, "wire", wire.name(), "cause", c, "frames", st.frames, "from", st.first, "to", st.last,
 		"bytes", out.written(), "took", time.Since(from).Round(time.Millisecond)}
+	traceStream(tracing.Current(ctx), id, st, c)
+	if id := tracing.ID(ctx); id != "" {
+		attrs = append(attrs, "trace_id", id)
+	}
 	if c == causeError {
 		s.log.Error("stream closed", append(attrs, "error", err)...)
 		return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rejoin/rejoin/internal/problem"
 	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/internal/tracing"
 	"github.com/rejoin/rejoin/internal/turns"
 )
 
@@ -66,6 +67,7 @@ func (s *Server) readMessage(w http.ResponseWriter, r *http.Request) (m *message
 	m.Header = forwarded(r.Header, s.cfg.ForwardHeaders)
 	id := identity(r.Context())
 	m.Realm, m.Owner = id.Realm, id.Owner
+	m.Trace = tracing.Of(r.Context())
 	return m, in.leave, nil
 }
 

@@ -22,7 +22,7 @@ func (s *Server) routes() http.Handler {
 	r.NotFound(s.handle(func(http.ResponseWriter, *http.Request) error { return errNoRoute }))
 	r.MethodNotAllowed(s.handle(s.wrongMethod(r)))
 	for _, t := range s.table() {
-		r.Method(t.method, t.pattern, s.guard(t.access, t.handler))
+		r.Method(t.method, t.pattern, s.guard(t.access, s.traced(t)))
 	}
 	return r
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/internal/tracing"
 	"github.com/rejoin/rejoin/internal/turns"
 	"github.com/rejoin/rejoin/subjects"
 )
@@ -34,6 +35,7 @@ func (s *Server) enqueue(w http.ResponseWriter, r *http.Request, do sender) erro
 	if err != nil {
 		return err
 	}
+	traceRun(tracing.Current(r.Context()), sent.ChatID, sent.RunID)
 	return writeStatus(w, http.StatusAccepted, map[string]any{"chat_id": sent.ChatID, "turn_id": sent.TurnID, "run_id": sent.RunID})
 }
 
@@ -101,6 +103,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 		s.refused(err)
 		return err
 	}
+	traceRun(tracing.Current(ctx), sent.ChatID, sent.RunID)
 	s.stream(ctx, w, o, q.wire(), sent.RunID, func(ctx context.Context) (*consumer.Reader, error) {
 		e, err := s.entryOf(ctx, sent.RunID)
 		if errors.Is(err, runs.ErrNotFound) {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/rejoin/rejoin/internal/tracing"
 )
 
 // Server is one relay. It holds nothing that its death could lose.
@@ -19,6 +21,7 @@ type Server struct {
 	metrics   *Metrics
 	observers *observers
 	switches  *switchboard
+	tracer    *tracing.Tracer
 	room      *semaphore.Weighted // bytes that messages may take at once
 	histories *semaphore.Weighted // answers with saved turns at once
 	paces     *paces
@@ -45,6 +48,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Auth != nil {
 		s.observers.guard = newCredentials(s.stillValid)
 	}
+	s.tracer = tracing.New(cfg.Tracing)
 	s.switches = newSwitchboard(cfg.Switch, s.metrics)
 	s.observers.owners.limit, s.observers.runs.limit = cfg.Limits.OwnerObservers, cfg.Limits.RunObservers
 	s.paces = newPaces(cfg.Limits)

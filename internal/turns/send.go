@@ -59,7 +59,11 @@ func (q *Queue) Send(ctx context.Context, r SendRequest) (Sent, error) {
 	if !started.Behind {
 		q.enqueue(ctx, started.Entry)
 	}
-	q.log.Info("turn sent", "run", started.RunID, "turn", t.TurnID, "behind", started.Behind)
+	attrs := []any{"run", started.RunID, "turn", t.TurnID, "behind", started.Behind}
+	if id := r.Trace.TraceID(); id != "" {
+		attrs = append(attrs, "trace_id", id)
+	}
+	q.log.Info("turn sent", attrs...)
 	return Sent{ChatID: r.ChatID, TurnID: t.TurnID, RunID: started.RunID, Behind: started.Behind}, nil
 }
 
