@@ -45,6 +45,7 @@ are closed between frames, and the exit code is 0.`,
 		w.add(s, app.AgentDemo, true)
 		turnFlags(s, &forward)
 		s.Add(config.Switch(&cfg.Demo), "demo", "Produce runs to watch in the chat \"demo\".")
+		traceFlags(s, &cfg)
 		log.add(s)
 		return func(ctx context.Context, std stdio) error {
 			if err := checkAuth(s, &cfg); err != nil {

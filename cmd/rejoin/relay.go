@@ -37,6 +37,7 @@ for as long as it takes.`,
 		streamFlags(s, &cfg, &provision)
 		janitorFlag(s, &sweep)
 		runFlags(s, &cfg)
+		traceFlags(s, &cfg)
 		log.add(s)
 		return func(ctx context.Context, std stdio) error {
 			if err := brokerNamed(s, &cfg, " For one inside this process: rejoin dev"); err != nil {

@@ -43,6 +43,7 @@ SIGTERM: it claims no more, lets turns end by themselves for the time of --grace
 		janitorFlag(s, &sweep)
 		runFlags(s, &cfg)
 		opsFlags(s, &cfg)
+		traceFlags(s, &cfg)
 		log.add(s)
 		return func(ctx context.Context, std stdio) error {
 			if err := brokerNamed(s, &cfg, " For one inside this process: rejoin dev --agent …"); err != nil {

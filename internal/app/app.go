@@ -87,7 +87,16 @@ func (a *App) Run(ctx context.Context) error {
 		return err
 	}
 	defer o.Close()
-	b, err := openBroker(ctx, a.cfg, "rejoin-relay")
+	service := "rejoin-relay"
+	if a.cfg.Worker != nil {
+		service = "rejoin"
+	}
+	cfg, end, err := a.cfg.traced(ctx, service, a.hurry)
+	if err != nil {
+		return err
+	}
+	defer end()
+	b, err := openBroker(ctx, cfg, "rejoin-relay")
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // told to stop before there was anything to stop
@@ -96,7 +105,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	defer b.close()
 	a.broker.Store(b)
-	r, err := newRelay(ctx, a.cfg, b, m)
+	r, err := newRelay(ctx, cfg, b, m)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/producer/demo"
 	"github.com/rejoin/rejoin/subjects"
@@ -84,6 +86,11 @@ type Config struct {
 	Demo bool
 	// DemoConfig changes them.
 	DemoConfig demo.Config
+
+	// Trace says where spans go.
+	Trace TraceConfig
+	// tracing records them; nil records none.
+	tracing trace.TracerProvider
 
 	// Version is what the linker was told, for the metrics; "" means what the build
 	// information says.

@@ -17,6 +17,7 @@
 //	agent.go     which agent it runs
 //	earlier.go   what an agent is told of the turns before
 //	metrics.go   the one registry, and what producers count
+//	trace.go     where spans go
 //	logging.go   the logger that flags describe
 //	version.go   what was built
 //	errors.go    the errors

@@ -75,7 +75,7 @@ func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayPar
 	p.server, err = relay.New(relay.Config{Hub: p.hub, Store: b.store, Producer: routes,
 		Metrics: counted, NoMetrics: cfg.OpsAddr != "", Canary: p.canary,
 		Turns: turns.New(b.store, cfg.Limits.turns(turns.Config{Logger: log.With("part", "turns")})), History: history.Open(b.store), Active: p.feed,
-		Auth: p.ids.callers, Resume: p.ids.resume, Switch: p.switches,
+		Auth: p.ids.callers, Resume: p.ids.resume, Switch: p.switches, Tracing: cfg.tracing,
 		ForwardHeaders: cfg.ForwardHeaders,
 		KeepAlive:      cfg.Streams.KeepAlive,
 		WriteTimeout:   cfg.Streams.WriteTimeout,

@@ -56,7 +56,7 @@ func newWorker(cfg Config, b *broker, p *producer.Producer, m worker.Metrics, gr
 	log := cfg.Logger.With("part", "worker")
 	w, err := worker.New(worker.Config{Producer: p, Turns: turns.New(b.store, turns.Config{NoProvision: cfg.NoProvision, Logger: log}), Agent: made.Agent,
 		Saver: saver, Concurrency: cfg.Worker.Concurrency, SaveTimeout: cfg.Worker.SaveTimeout, Grace: grace,
-		Metrics: m, Logger: log})
+		Metrics: m, Tracing: cfg.tracing, Logger: log})
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +105,11 @@ func RunWorker(ctx context.Context, cfg Config, hurry <-chan struct{}) error {
 		return err
 	}
 	defer o.Close()
+	cfg, endTraces, err := cfg.traced(ctx, "rejoin-worker", hurry)
+	if err != nil {
+		return err
+	}
+	defer endTraces()
 	b, err := openBroker(ctx, cfg, "rejoin-worker")
 	if err != nil {
 		if ctx.Err() != nil {
