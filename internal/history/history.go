@@ -73,11 +73,7 @@ func (h *History) Read(ctx context.Context, realm subjects.Realm, chat string, l
 	if err != nil {
 		return nil, err
 	}
-	order(turns)
-	for i := range turns {
-		turns[i].Realm, turns[i].ChatID = realm, chat
-	}
-	return turns, nil
+	return order(turns, realm, chat), nil
 }
 
 // Has says whether a run's turn is among the newest 17 of its chat, with one question.

@@ -211,6 +211,7 @@ func TestATurnSavedLateStandsWhereItWasStarted(t *testing.T) {
 	at := func(generation uint64, second int) history.Turn {
 		one := turn("c", 100)
 		one.Generation, one.StartedAt = generation, noon.Add(time.Duration(second)*time.Second)
+		one.EndedAt = noon.Add(time.Hour) // all are saved at once
 		return one
 	}
 	a, b, late := at(5, 0), at(8, 20), at(6, 10)
@@ -218,6 +219,28 @@ func TestATurnSavedLateStandsWhereItWasStarted(t *testing.T) {
 	skewed := at(2, 890)
 	ids := f.append(f.History, a, b, late, anew, skewed)
 	require.Equal(t, []subjects.RunID{ids[0], ids[2], ids[1], ids[3], ids[4]}, f.runsOf(f.History, "c"))
+}
+
+// OPS-04: the clocks of those who answered say nothing of the order. One that is hours ahead
+// answers before one that is behind, in a chat whose generations begin anew in between.
+func TestOPS04_ClocksDoNotOrderTurns(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, natsd.Config{})
+	at := func(generation uint64, off, took time.Duration) history.Turn {
+		one := turn("c", 100)
+		one.Generation, one.StartedAt = generation, noon.Add(off)
+		one.EndedAt = one.StartedAt.Add(took)
+		return one
+	}
+	ahead, behind := at(7, 5*time.Hour, 0), at(1, -10*time.Minute, 0)
+	leapt := at(2, 0, -time.Hour) // its clock was put back meanwhile
+	ids := f.append(f.History, ahead, behind, leapt)
+	require.Equal(t, ids, f.runsOf(f.History, "c"))
+
+	// A run that was still saving is found by how long it took, whatever its clock.
+	late := at(5, 9*time.Hour, 10*time.Minute)
+	ids = f.append(f.History, at(6, -9*time.Hour, time.Minute), late)
+	require.Equal(t, []subjects.RunID{ids[1], ids[0]}, f.runsOf(f.History, "c")[3:])
 }
 
 func TestBadTurnsAreRefused(t *testing.T) {

@@ -35,7 +35,8 @@ const expectLastOfSubject = jetstream.ExpectedLastSubjSeqHeader
 type stored struct {
 	mark
 	seq  uint64
-	prev uint64 // sequence of the message before it on the subject; 0 for none
+	prev uint64    // sequence of the message before it on the subject; 0 for none
+	time time.Time // when the broker stored it, by its own clock
 	data []byte
 	bad  bool // the mark could not be read
 }
@@ -98,10 +99,11 @@ func (h *History) get(ctx context.Context, subject string, which map[string]any)
 	var answer struct {
 		Error   *jetstream.APIError `json:"error"`
 		Message struct {
-			Subject string `json:"subject"`
-			Seq     uint64 `json:"seq"`
-			Header  []byte `json:"hdrs"`
-			Data    []byte `json:"data"`
+			Subject string    `json:"subject"`
+			Seq     uint64    `json:"seq"`
+			Header  []byte    `json:"hdrs"`
+			Data    []byte    `json:"data"`
+			Time    time.Time `json:"time"`
 		} `json:"message"`
 	}
 	if err := json.Unmarshal(reply.Data, &answer); err != nil {
@@ -117,7 +119,9 @@ func (h *History) get(ctx context.Context, subject string, which map[string]any)
 	case answer.Message.Subject != subject:
 		return stored{}, errNone
 	}
-	return parse(answer.Message.Seq, answer.Message.Header, answer.Message.Data), nil
+	m := parse(answer.Message.Seq, answer.Message.Header, answer.Message.Data)
+	m.time = answer.Message.Time
+	return m, nil
 }
 
 // parse reads a message. Headers that cannot be read make it bad and are no error: the

@@ -18,13 +18,14 @@ const readBytes = 8 << 20
 const maxLooks = subjects.MaxHistoryPerChat
 
 // newest walks from the last message backwards and gives the whole turns, newest first.
-func (h *History) newest(ctx context.Context, subject string, limit int) ([]Turn, error) {
+func (h *History) newest(ctx context.Context, subject string, limit int) ([]kept, error) {
 	m, err := h.last(ctx, subject)
 	if err != nil {
 		return nil, err
 	}
-	var turns []Turn
+	var turns []kept
 	var g gathered
+	var saved time.Time // when the last part of the turn at hand was
 	size := 0
 	for range maxLooks {
 		if m.seq == 0 {
@@ -34,8 +35,11 @@ func (h *History) newest(ctx context.Context, subject string, limit int) ([]Turn
 		if len(turns) > 0 && size > readBytes {
 			break
 		}
+		if m.whole() {
+			saved = m.time
+		}
 		if t, ok := g.add(&m); ok {
-			if turns = append(turns, t); len(turns) == limit {
+			if turns = append(turns, kept{t, t.began(saved)}); len(turns) == limit {
 				break
 			}
 		}
@@ -89,20 +93,43 @@ func (g *gathered) add(m *stored) (Turn, bool) {
 	return t, err == nil && t.RunID == run
 }
 
+// kept is a turn with when it began.
+type kept struct {
+	Turn
+	at time.Time
+}
+
+// began is when a turn began that was saved at a time, by the clock that says when it was saved: the
+// broker's. Whoever answered knows only how long that took; clocks of two processes are not
+// compared. It is zero where it is not known.
+func (t *Turn) began(saved time.Time) time.Time {
+	if saved.IsZero() || t.StartedAt.IsZero() || t.EndedAt.IsZero() {
+		return time.Time{}
+	}
+	return saved.Add(-max(0, t.EndedAt.Sub(t.StartedAt)))
+}
+
 // order puts turns, given newest first, in the order in which they were started. They
 // were saved in that order but for a run that was still saving when its successor had
-// ended: both its place in the chat and its clock say so then.
-func order(turns []Turn) {
+// ended: both its place in the chat and its time say so then.
+func order(turns []kept, realm subjects.Realm, chat string) []Turn {
 	slices.Reverse(turns)
 	for i := 1; i < len(turns); i++ {
 		for j := i; j > 0 && late(&turns[j-1], &turns[j]); j-- {
 			turns[j-1], turns[j] = turns[j], turns[j-1]
 		}
 	}
+	var all []Turn
+	for i := range turns {
+		turns[i].Realm, turns[i].ChatID = realm, chat
+		all = append(all, turns[i].Turn)
+	}
+	return all
 }
 
 // late says whether b was started before a, behind which it stands. Generations alone
-// do not tell: they begin anew in a chat that was idle for long. Nor do clocks.
-func late(a, b *Turn) bool {
-	return b.Generation > 0 && b.Generation < a.Generation && !b.StartedAt.Equal(time.Time{}) && b.StartedAt.Before(a.StartedAt)
+// do not tell: they begin anew in a chat that was idle for long. Nor do times, which are
+// as exact as a save is quick.
+func late(a, b *kept) bool {
+	return b.Generation > 0 && b.Generation < a.Generation && !a.at.IsZero() && !b.at.IsZero() && b.at.Before(a.at)
 }
