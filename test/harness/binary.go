@@ -77,6 +77,7 @@ type Rejoin struct {
 	URL  string
 	NATS string   // where its broker takes connections; "" where it has none
 	Env  []string // NAME=value pairs for Start
+	Path string   // of the binary for Start; "" means Binary
 	args []string
 	proc *Process
 }
@@ -114,7 +115,11 @@ func newRejoin(t testing.TB, args []string) *Rejoin {
 // Start starts the process; Ready waits until it serves. args are for this life alone.
 func (r *Rejoin) Start(args ...string) {
 	r.Helper()
-	r.proc = Spawn(r, exec.Command(Binary(r), append(r.args, args...)...), r.Env...)
+	path := r.Path
+	if path == "" {
+		path = Binary(r)
+	}
+	r.proc = Spawn(r, exec.Command(path, append(r.args, args...)...), r.Env...)
 }
 
 // Ready waits until the process serves.

@@ -12,8 +12,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	harness.Roles{harness.ProducerRole: harness.PlayProducer}.Play()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		harness.RemoveBinary()
+		removeWrongClock()
 		os.Exit(code)
 	}))
 }
@@ -30,9 +32,9 @@ func bounded(t *testing.T) context.Context {
 func since(from time.Time) time.Duration { return time.Since(from).Round(time.Millisecond) }
 
 // broker is a broker in a process of its own, with a fabric on it.
-func broker(t *testing.T) (*harness.Rejoin, *harness.Fabric) {
+func broker(t *testing.T, args ...string) (*harness.Rejoin, *harness.Fabric) {
 	t.Helper()
-	dev := harness.NewDev(t, "--demo=false", "--agent", "none")
+	dev := harness.NewDev(t, append([]string{"--demo=false", "--agent", "none"}, args...)...)
 	dev.Start()
 	dev.Ready()
 	return dev, harness.New(t, harness.Config{URL: dev.NATS})

@@ -16,15 +16,14 @@ import (
 )
 
 // agent is an AG-UI agent over HTTP. Asked to "fail" it refuses, and asked to "wait" it says
-// something and waits until release is called or the turn is over.
+// something and waits until release is called or the turn is over; "wait for ever" waits for the latter alone.
 func agent(t *testing.T) (url string, release func()) {
 	t.Helper()
 	released := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body := new(strings.Builder)
-		_, _ = fmt.Fprint(body, readAll(r))
-		if strings.Contains(body.String(), "fail") {
-			http.Error(w, body.String(), http.StatusTeapot)
+		body := readAll(r)
+		if strings.Contains(body, "fail") {
+			http.Error(w, body, http.StatusTeapot)
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -35,9 +34,13 @@ func agent(t *testing.T) (url string, release func()) {
 		say(`{"type":"RUN_STARTED","threadId":"t","runId":"r"}`)
 		say(`{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`)
 		say(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"yes"}`)
-		if strings.Contains(body.String(), "wait") {
+		if strings.Contains(body, "wait") {
+			let := released
+			if strings.Contains(body, "for ever") {
+				let = nil
+			}
 			select {
-			case <-released:
+			case <-let:
 			case <-r.Context().Done():
 				return
 			}
