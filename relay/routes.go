@@ -99,8 +99,8 @@ func (s *Server) handle(h handler) http.HandlerFunc {
 			err = refuse(w, err)
 		}
 		p := answerTo(r.Context(), err)
-		if p == nil { // the client has left
-			return
+		if p == nil { // the client has left; for a handler that just returns, net/http would answer 200
+			panic(http.ErrAbortHandler)
 		}
 		if p.Code == problem.Internal {
 			s.log.Error("request failed", "route", route, "error", err)

@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -23,7 +24,8 @@ type Handlers struct {
 func Handler(fn Func) http.HandlerFunc { return Handlers{}.Handler(fn) }
 
 // Handler runs fn and answers with the error it returns. If fn has begun its
-// answer, or the client has left, the error is logged only.
+// answer, the error is logged only; if it gave up because the client has left, the
+// connection is broken off by a panic with http.ErrAbortHandler.
 func (h Handlers) Handler(fn Func) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		t := &tracker{ResponseWriter: w}
@@ -38,7 +40,13 @@ func (h Handlers) Handler(fn Func) http.HandlerFunc {
 		}
 		gone := r.Context().Err() != nil
 		h.log(r, err, t.started, gone)
-		if !t.started && !gone {
+		switch {
+		case t.started:
+		case gone && errors.Is(err, context.Canceled):
+			// For a handler that just returns, net/http answers 200: a caller that has
+			// only closed its own side would take that for the answer.
+			panic(http.ErrAbortHandler)
+		default:
 			Write(w, err)
 		}
 	}

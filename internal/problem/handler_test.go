@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -113,9 +115,38 @@ func TestAClientThatLeftGetsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := httptest.NewRecorder()
-	problem.Handler(func(http.ResponseWriter, *http.Request) error { return ctx.Err() }).
-		ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil))
+	require.PanicsWithValue(t, http.ErrAbortHandler, func() {
+		problem.Handler(func(http.ResponseWriter, *http.Request) error { return ctx.Err() }).
+			ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil))
+	})
 	require.Empty(t, w.Body.String())
+}
+
+// A caller that closes its own side looks like one that has left. It is never told 200
+// for what did not happen: what is known to be wrong is said, anything else breaks off.
+func TestAClientThatOnlyClosedItsSideIsNotToldThatAllIsWell(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(problem.Handler(func(_ http.ResponseWriter, r *http.Request) error {
+		_, err := io.ReadAll(r.Body)
+		<-r.Context().Done()
+		if r.URL.Path == "/known" {
+			return problem.New(problem.BadRequest, "the body broke off").Because(err)
+		}
+		return r.Context().Err()
+	}))
+	defer server.Close()
+	for path, want := range map[string]string{"/known": "HTTP/1.1 400 ", "/": ""} {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
+		require.NoError(t, err)
+		require.NoError(t, conn.(*net.TCPConn).CloseWrite())
+		got, err := io.ReadAll(conn)
+		require.NoError(t, err)
+		require.Equal(t, want, string(got[:min(len(got), len(want))]), path)
+		require.Equal(t, want == "", len(got) == 0, path)
+	}
 }
 
 // A stream's handler sets deadlines through the adapter.
