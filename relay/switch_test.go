@@ -255,6 +255,47 @@ func TestSwitchAdmin(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, g.do(http.MethodGet, "/admin/switch", "").status)
 }
 
+// An admin switches its own tenant, and everybody where there is but one.
+func TestSwitchAdminOfATenant(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, switched(t, func(c *relay.Config) { c.Auth = tokens{} }))
+	put := func(status int, token, body string) (v struct {
+		All    bool
+		Tenant *string
+		By     string
+	}) {
+		t.Helper()
+		a := f.do(http.MethodPut, "/admin/switch", body, as(token)...)
+		require.Equal(t, status, a.status, a.body)
+		require.NoError(t, json.Unmarshal([]byte(a.body), &v))
+		return v
+	}
+	for _, token := range []string{"acme/eve/observer", "acme/eve/producer", "acme/eve/observer,producer"} {
+		require.Equal(t, http.StatusForbidden, f.do(http.MethodGet, "/admin/switch", "", as(token)...).status)
+		put(http.StatusForbidden, token, `{"percent":100}`)
+	}
+	set := put(http.StatusOK, "acme/root/admin", `{"percent":100}`)
+	require.Equal(t, "acme", *set.Tenant, "without a tenant it is the admin's own")
+	require.Equal(t, "root", set.By)
+	put(http.StatusOK, "acme/root/admin", `{"tenant":"acme","percent":100}`)
+	for _, other := range []string{"other", "", "=all", "ACME"} {
+		put(http.StatusForbidden, "acme/root/admin", fmt.Sprintf(`{"tenant":%q,"percent":100}`, other))
+	}
+	live := func(token string) int {
+		return f.do(http.MethodPost, "/chat/live", `{"chat_id":"c","protocol":1}`, as(token)...).status
+	}
+	require.Eventually(t, func() bool { return live("acme/bob/observer") == http.StatusServiceUnavailable }, patience, time.Millisecond)
+	require.Equal(t, http.StatusNoContent, live("other/bob/observer"))
+	mine := f.do(http.MethodGet, "/admin/switch", "", as("acme/root/admin")...).body
+	require.Contains(t, mine, `"tenant":"acme","percent":100`)
+	theirs := f.do(http.MethodGet, "/admin/switch", "", as("other/root/admin")...).body
+	require.NotContains(t, theirs, "acme")
+	require.JSONEq(t, `{"switches":[{"tenant":"other","percent":0,"reason":"","by":"","at":null}],"percent":0}`, theirs)
+	// Where tokens have no tenant there is one, which is everybody.
+	require.True(t, put(http.StatusOK, "/root/admin", `{"percent":100}`).All)
+	require.Eventually(t, func() bool { return live("/bob/observer") == http.StatusServiceUnavailable }, patience, time.Millisecond)
+}
+
 // The setting outlives the broker's absence and the relay's own start.
 func TestASwitchOutlivesTheBroker(t *testing.T) {
 	t.Parallel()
