@@ -114,11 +114,8 @@ func (s *Server) streamActive(ctx context.Context, w http.ResponseWriter, o *obs
 	out := newSink(w, s.cfg.KeepAlive, s.cfg.WriteTimeout, o.cancel)
 	defer out.close() // also when something below panics
 	a := &activeStream{feed: feed, stream: &stream{wire: protocol1{}, sink: out, leave: o.leave}}
-	why := a.stream.finish(a.serve(ctx))
-	s.metrics.closed.WithLabelValues(string(why)).Inc()
-	s.metrics.bytes.Add(float64(out.written()))
-	s.log.Info("live runs closed", "cause", why, "changes", a.changes, "bytes", out.written(),
-		"took", time.Since(from).Round(time.Millisecond))
+	err := a.serve(ctx)
+	s.closed(ctx, "", wireActive, a.stream.finish(err), err, out, from, "changes", a.changes)
 }
 
 // activeStream is one open stream of live runs. Nothing of it is kept for a client that

@@ -54,9 +54,7 @@ func (s *Server) controls(w http.ResponseWriter, r *http.Request) error {
 		err = c.serve(ctx)
 	}
 	why := c.stream.finish(err)
-	s.metrics.closed.WithLabelValues(string(why)).Inc()
-	s.metrics.bytes.Add(float64(out.written()))
-	s.log.Info("controls closed", "run", e.RunID, "cause", why, "controls", len(c.given), "took", time.Since(from).Round(time.Millisecond))
+	s.closed(ctx, e.RunID, wireControls, why, err, out, from, "controls", len(c.given))
 	return nil
 }
 

@@ -25,6 +25,7 @@
 //	control.go       /chat/stop and /chat/answer
 //	resume.go        the input of the turn after an interrupt
 //	turn_failure.go  what a client is told when the queue refuses
+//	closed.go        the one line that a stream leaves in the log
 //	serve.go         the serve loop: frames from the hub's reader to the sink
 //	sink.go          the way to one observer: buffer, flush, deadline, keep-alive
 //	chunks.go        frames of any size through a buffer of bounded size

@@ -140,19 +140,8 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, o *observer,
 		err = st.serve(ctx, run)
 	}
 	c := st.finish(err)
-	s.metrics.closed.WithLabelValues(string(c)).Inc()
-	s.metrics.bytes.Add(float64(out.written()))
-	attrs := []any{"run", id, "wire", wire.name(), "cause", c, "frames", st.frames, "from", st.first, "to", st.last,
-		"bytes", out.written(), "took", time.Since(from).Round(time.Millisecond)}
 	traceStream(tracing.Current(ctx), id, st, c)
-	if id := tracing.ID(ctx); id != "" {
-		attrs = append(attrs, "trace_id", id)
-	}
-	if c == causeError {
-		s.log.Error("stream closed", append(attrs, "error", err)...)
-		return
-	}
-	s.log.Info("stream closed", attrs...)
+	s.closed(ctx, id, wire.name(), c, err, out, from, "frames", st.frames, "from", st.first, "to", st.last)
 }
 
 func (s *Server) countFrame(t consumer.FrameType) {
