@@ -93,17 +93,20 @@ func TestEveryProcessTellsHowItIs(t *testing.T) {
 	first, firstURL := beside(t, f, b.NATS, "worker", "--agent", "agui", "--url", url)
 	janitor, janitorURL := beside(t, f, b.NATS, "janitor")
 	all := []string{"http://" + relayOps, firstURL, janitorURL}
+	said := ""
 	for _, url := range all {
 		require.Equal(t, http.StatusOK, status(ctx, url+"/livez"))
 		require.Equal(t, http.StatusOK, status(ctx, url+"/readyz"))
 		m := numbers(t, url)
 		named(t, m)
+		said += m
 		require.Equal(t, "1", value(m, "rejoin_broker_connected"))
 		for _, name := range []string{"rejoin_build_info", "rejoin_broker_canary_seconds", "rejoin_broker_reconnects_total",
 			"rejoin_janitor_last_sweep_timestamp_seconds", "go_goroutines", "process_open_fds"} {
 			require.Contains(t, m, "\n"+name, url)
 		}
 	}
+	alerts(t, said)
 	require.Equal(t, http.StatusNotFound, status(ctx, r.URL+"/metrics"), "numbers are for operators alone")
 	require.Equal(t, http.StatusOK, status(ctx, r.URL+"/readyz"), "health is for load balancers, too")
 
