@@ -9,6 +9,10 @@
 //	cors_test.go       PROXY-03: pages of other origins
 //	contract_test.go   requests and answers held against /openapi.json
 //	openapi_test.go    the requests
+//	target_test.go     a relay under attack, and what must hold afterwards
+//	hostile_test.go    ids, bodies, cursors and tokens that mean harm
+//	wire_test.go       headers, smuggling, slowness: what is below HTTP's surface
+//	injection_test.go  line breaks in every field of an event
 //
 // What is said about time is said by order: an event is published only once the one
 // before has arrived.

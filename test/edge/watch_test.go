@@ -22,9 +22,9 @@ type watched struct {
 }
 
 // watch opens a stream with a client of the test's own.
-func watch(t *testing.T, client *http.Client, method, url, body string) *watched {
+func watch(t *testing.T, client *http.Client, method, url, body string, header ...string) *watched {
 	t.Helper()
-	resp := ask(t, client, method, url, body)
+	resp := ask(t, client, method, url, body, header...)
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 	w := &watched{resp: resp, fills: make(chan struct{}, 1<<10)}
 	w.Decoder = consumer.NewDecoder(w)
