@@ -1,8 +1,10 @@
 package relay
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"time"
 
@@ -24,23 +26,37 @@ const (
 	maxExpirySpread = 10 * time.Second
 )
 
-// credentials sees to it that nobody watches for longer than their credential is good.
+// credentials sees to it that nobody watches or produces for longer than their credential is good.
 // It is nil where nobody is authenticated.
 type credentials struct {
 	valid func(*auth.Identity) bool
 
 	mu    sync.Mutex
-	open  map[*observer]*auth.Identity
+	open  map[guest]*auth.Identity
 	check *time.Timer // nil while nobody is there
 }
 
-func newCredentials(valid func(*auth.Identity) bool) *credentials {
-	return &credentials{valid: valid, open: map[*observer]*auth.Identity{}}
+// guest is somebody who may have to leave: an observer, or a request that is none.
+type guest interface {
+	dismiss(c cause, why error, window time.Duration)
 }
 
-// enter has an observer told to leave when its credential is over. leave is called when
-// the observer is gone.
-func (c *credentials) enter(o *observer, id *auth.Identity) (leave func()) {
+// body is the request of a producer, whose body may stay open for as long as its run.
+type body struct {
+	over func() // may be called twice
+}
+
+func (b *body) dismiss(_ cause, _ error, window time.Duration) {
+	time.AfterFunc(rand.N(window+1), b.over)
+}
+
+func newCredentials(valid func(*auth.Identity) bool) *credentials {
+	return &credentials{valid: valid, open: map[guest]*auth.Identity{}}
+}
+
+// enter has somebody told to leave when the credential is over. leave is called when they
+// are gone.
+func (c *credentials) enter(o guest, id *auth.Identity) (leave func()) {
 	if c == nil {
 		return func() {}
 	}
@@ -79,7 +95,7 @@ func untilCut(left time.Duration) time.Duration {
 
 // look sends away whose key has been withdrawn.
 func (c *credentials) look() {
-	var over []*observer // told without the lock, which observers take while they hold their own
+	var over []guest // told without the lock, which observers take while they hold their own
 	c.mu.Lock()
 	for o, id := range c.open {
 		if !c.valid(id) {
@@ -93,6 +109,14 @@ func (c *credentials) look() {
 	for _, o := range over {
 		o.dismiss(causeExpired, errCredential, withdrawalWindow)
 	}
+}
+
+// bounded notes in a producer's request when its credential is over. leave is called when
+// the request is.
+func (s *Server) bounded(r *http.Request, id *auth.Identity) (bounded *http.Request, leave func()) {
+	over, cancel := context.WithCancel(context.Background())
+	left := s.observers.guard.enter(&body{over: cancel}, id)
+	return r.WithContext(auth.Until(r.Context(), over.Done())), func() { left(); cancel() }
 }
 
 // stillValid says whether an identity would be accepted still, however it came.

@@ -71,7 +71,13 @@ func (s *Server) guard(a access, next http.Handler) http.Handler {
 		if !a.allows(id) {
 			return problem.New(problem.Forbidden, "this needs %s, which the credential does not have", a.needs())
 		}
-		next.ServeHTTP(w, r.WithContext(auth.With(r.Context(), id)))
+		r = r.WithContext(auth.With(r.Context(), id))
+		if a == producer && r.Method == http.MethodPost {
+			var leave func()
+			r, leave = s.bounded(r, id)
+			defer leave()
+		}
+		next.ServeHTTP(w, r)
 		return nil
 	})
 }
@@ -91,13 +97,13 @@ func bearer(r *http.Request) (string, error) {
 
 // refuse says which credential is needed, and not what was wrong with the one given.
 func refuse(w http.ResponseWriter, err error) error {
-	const realm = `Bearer realm="rejoin"`
+	const realm = auth.Challenge
 	switch {
 	case errors.Is(err, auth.ErrNoCredential):
 		w.Header().Set("WWW-Authenticate", realm)
 		return problem.New(problem.Unauthenticated, "there is no credential; send Authorization: Bearer and a token").Because(err)
 	case errors.Is(err, auth.ErrExpired):
-		w.Header().Set("WWW-Authenticate", realm+`, error="invalid_token", error_description="expired"`)
+		w.Header().Set("WWW-Authenticate", auth.ExpiredChallenge)
 		return problem.New(problem.TokenExpired, "the token has expired; come back with a fresh one").Because(err)
 	case errors.Is(err, auth.ErrInvalid):
 		w.Header().Set("WWW-Authenticate", realm+`, error="invalid_token"`)

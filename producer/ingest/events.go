@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rejoin/rejoin/internal/auth"
 	"github.com/rejoin/rejoin/internal/problem"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/subjects"
@@ -37,9 +38,14 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 		if err := f.settle(r.Context()); err != nil {
 			return h.runs.why(err)
 		}
-		defer interrupt(w, f.run)()
+		defer interrupt(w, f.run.Done())()
 	}
+	f.over = auth.Over(r.Context())
+	defer interrupt(w, f.over)()
 	last, err := f.take(r.Context(), newLines(r.Body, h.cfg.MaxEventBytes))
+	if errors.Is(err, auth.ErrExpired) {
+		w.Header().Set("WWW-Authenticate", auth.ExpiredChallenge)
+	}
 	if err != nil {
 		return h.runs.why(err)
 	}
@@ -54,6 +60,11 @@ func (f *feed) take(ctx context.Context, in *lines) (last uint64, err error) {
 	refused := f.body(ctx, in)
 	if p := (*problem.Error)(nil); refused != nil && !errors.As(refused, &p) {
 		return 0, refused
+	}
+	if errors.Is(refused, auth.ErrExpired) { // the context went with the reading, see serveStream
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), expiredTimeout)
+		defer cancel()
 	}
 	// What came before a line that is refused is stored before that is said.
 	if last, err = f.flush(ctx); err != nil {
@@ -87,6 +98,9 @@ func (f *feed) body(ctx context.Context, in *lines) error {
 			if lost := f.run.Err(); lost != nil {
 				return lost // that is why reading was interrupted
 			}
+			if closed(f.over) {
+				return errExpired.With("accepted", f.accepted)
+			}
 			return problem.New(problem.BadRequest, "the body broke off in line %d; the lines before it are stored", in.n+1).With("line", in.n+1)
 		}
 		if err == nil {
@@ -103,14 +117,31 @@ func (f *feed) body(ctx context.Context, in *lines) error {
 	}
 }
 
-// interrupt ends the reading of a request's body when the run takes no more events: a
-// producer that only waits would not learn of it. The function returned stops that.
-func interrupt(w http.ResponseWriter, run *producer.Run) func() {
+// expiredTimeout bounds how long it is tried to store what came before the credential of
+// its producer was over.
+const expiredTimeout = 10 * time.Second
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// interrupt ends the reading of a request's body when why is closed: the run takes no more
+// events, or nobody may bring any, and a producer that only waits would not learn of it. The
+// function returned stops that.
+func interrupt(w http.ResponseWriter, why <-chan struct{}) func() {
+	if why == nil {
+		return func() {}
+	}
 	over := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		select {
-		case <-run.Done():
+		case <-why:
 			_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 		case <-over:
 		}

@@ -12,6 +12,7 @@ type feed struct {
 	runs *sessions
 	held *session
 	run  *producer.Run
+	over <-chan struct{} // closed when the caller may bring no more; nil for never
 
 	at       uint64   // number of the next line, 0 where the request gives none
 	accepted int      // lines that were not stored before

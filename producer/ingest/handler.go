@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/rejoin/rejoin/internal/auth"
 	"github.com/rejoin/rejoin/internal/problem"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/subjects"
@@ -95,7 +97,7 @@ func (h *Handler) serveStream(f problem.Func) http.HandlerFunc {
 				w.Header().Set("Connection", "close")
 			}
 		}
-		if err != nil && open && r.Context().Err() != nil {
+		if err != nil && (open || errors.Is(err, auth.ErrExpired)) && r.Context().Err() != nil {
 			// Reading was interrupted, which net/http takes for the caller having left.
 			problem.Write(w, answerTo(err))
 		}

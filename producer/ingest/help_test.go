@@ -59,10 +59,10 @@ type node struct {
 	client   *http.Client
 }
 
-func newNode(t testing.TB, s *natsd.Server, cfg ingest.Config) *node {
+func newNode(t testing.TB, s *natsd.Server, cfg ingest.Config, opts ...nats.Option) *node {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	nc, err := s.Connect(nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))
+	nc, err := s.Connect(append(opts, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond))...)
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
 	store, err := runs.Open(within(t), nc, runs.Config{Provision: true, Partitions: 1, Logger: log})

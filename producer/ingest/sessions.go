@@ -69,15 +69,20 @@ func (s *sessions) put(run *producer.Run) error {
 // call begins a request for a run; it is taken over where this process does not hold it.
 // The request has to end with done. A run that ctx's caller may not write does not exist.
 func (s *sessions) call(ctx context.Context, id subjects.RunID) (*session, *producer.Run, error) {
+	may := auth.From(ctx).MayProduce
 	s.mu.Lock()
 	held := s.byID[id]
+	foreign := held != nil && held.run != nil && !may(held.run.Realm())
 	switch {
 	case s.closed:
 		s.mu.Unlock()
 		return nil, nil, errDraining
-	case held == nil && len(s.byID) >= s.cfg.MaxRuns:
+	case (held == nil || foreign) && len(s.byID) >= s.cfg.MaxRuns:
 		s.mu.Unlock()
 		return nil, nil, errFull
+	case foreign:
+		s.mu.Unlock()
+		return nil, nil, s.refuse(ctx, id)
 	case held == nil:
 		held = &session{id: id, turn: make(chan struct{}, 1)}
 		s.byID[id] = held
@@ -86,18 +91,22 @@ func (s *sessions) call(ctx context.Context, id subjects.RunID) (*session, *prod
 	run := held.run
 	s.mu.Unlock()
 
-	var err error
-	switch {
-	case run != nil && !auth.From(ctx).MayProduce(run.Realm()):
-		_, err = s.cfg.Producer.ResumeIf(ctx, id, auth.From(ctx).MayProduce) // it takes as long as for any other
-	case run == nil || movable(run.Err()):
-		run, err = s.retake(ctx, held, run)
-	}
-	if err != nil {
-		s.done(held)
-		return nil, nil, err
+	if run == nil || movable(run.Err()) {
+		var err error
+		if run, err = s.retake(ctx, held, run); err != nil {
+			s.done(held)
+			return nil, nil, err
+		}
 	}
 	return held, run, nil
+}
+
+// refuse answers a call for a run that this process holds and the caller may not write. It
+// takes as long as for a run that does not exist, and is no call: nothing of it keeps the
+// run alive.
+func (s *sessions) refuse(ctx context.Context, id subjects.RunID) error {
+	_, err := s.cfg.Producer.ResumeIf(ctx, id, func(subjects.Realm) bool { return false })
+	return err
 }
 
 // movable says whether a run was lost in a way that taking it over mends.
@@ -114,16 +123,19 @@ func (s *sessions) retake(ctx context.Context, held *session, lost *producer.Run
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	may := auth.From(ctx).MayProduce
 	s.mu.Lock()
 	run, closed := held.run, s.closed
 	s.mu.Unlock()
 	switch {
-	case run != lost:
-		return run, nil
 	case closed:
 		return nil, errDraining
+	case run != lost && !may(run.Realm()): // somebody else's call took it over meanwhile
+		return nil, s.refuse(ctx, held.id)
+	case run != lost:
+		return run, nil
 	}
-	run, err := s.cfg.Producer.ResumeIf(ctx, held.id, auth.From(ctx).MayProduce)
+	run, err := s.cfg.Producer.ResumeIf(ctx, held.id, may)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,12 @@ type stream struct {
 
 func (n *node) open(t testing.TB, path string, header ...string) *stream {
 	t.Helper()
+	return n.openOf(t, path, -1, header...)
+}
+
+// openOf opens a body that says how long it will be; -1 is one that does not.
+func (n *node) openOf(t testing.TB, path string, length int64, header ...string) *stream {
+	t.Helper()
 	r, w := io.Pipe()
 	s := &stream{w: w, answer: make(chan answer, 1)}
 	var wg sync.WaitGroup
@@ -35,6 +41,7 @@ func (n *node) open(t testing.TB, path string, header ...string) *stream {
 		if err != nil {
 			return
 		}
+		req.ContentLength = length
 		for i := 0; i < len(header); i += 2 {
 			req.Header.Add(header[i], header[i+1])
 		}
