@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -149,10 +150,14 @@ func TestTAB03_ATabWithTheFeed(t *testing.T) {
 	see(3)
 	ids := <-started
 	require.Equal(t, ids, order)
-	for _, id := range ids {
-		require.Equal(t, "queued", states[id][0])
-		require.Equal(t, "running", states[id][1])
-		require.Equal(t, "ended", states[id][len(states[id])-1])
+	for _, id := range ids { // some may be passed over, never the end, and none comes again
+		at := -1
+		for _, state := range states[id] {
+			i := slices.Index([]string{"queued", "running", "finishing", "ended"}, state)
+			require.Greater(t, i, at, "%v", states[id])
+			at = i
+		}
+		require.Equal(t, 3, at, "%v", states[id])
 	}
 	r.saved(b, 3)
 	cron := r.cron("c")

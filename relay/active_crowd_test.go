@@ -1,0 +1,125 @@
+package relay_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/active"
+	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/relay"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+// follow reads a stream of live runs until it has seen so many end, each once.
+func follow(body io.Reader, ends int) error {
+	dec := consumer.NewDecoder(bufio.NewReaderSize(body, 1<<10))
+	ended := map[string]bool{}
+	for len(ended) < ends {
+		m, err := dec.Next()
+		if err != nil {
+			return err
+		}
+		if m.Event == "snapshot" {
+			continue
+		}
+		var r liveRun
+		if err := json.Unmarshal(m.Data, &r); err != nil {
+			return err
+		}
+		if ended[r.RunID] {
+			return fmt.Errorf("%s is told of after its end", r.RunID)
+		}
+		ended[r.RunID] = r.State == runs.StateEnded
+		if !ended[r.RunID] {
+			delete(ended, r.RunID)
+		}
+	}
+	return nil
+}
+
+// A thousand subscribers and a burst of changes: all are told all of it, those that read
+// nothing are cut off and cost the others nothing, and when they have gone nothing is left,
+// here or at the broker.
+func TestAThousandSubscribersAndABurst(t *testing.T) {
+	t.Parallel()
+	const readers, silent, burst = 1000, 10, 60
+	f := newFeed(t, active.Config{Grace: time.Millisecond}, func(c *relay.Config) { c.WriteTimeout = 3 * time.Second })
+	before := f.store.Conn().NumSubscriptions()
+	transport := &http.Transport{DisableCompression: true, DisableKeepAlives: true}
+	client := &http.Client{Transport: transport}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var told sync.WaitGroup
+	for range readers {
+		told.Go(func() {
+			resp, err := client.Do(request(ctx, t, http.MethodGet, f.url+"/runs/active", ""))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			if err := follow(resp.Body, burst); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range silent {
+		f.ignore("/runs/active")
+	}
+	f.watching(readers + silent)
+	st, err := f.store.JetStream().Stream(t.Context(), subjects.BucketStream)
+	require.NoError(t, err)
+	require.Zero(t, st.CachedInfo().State.Consumers)
+
+	for i := range burst {
+		f.start(fmt.Sprint(i)).finish(done)
+	}
+	told.Wait()
+	f.watching(silent)
+
+	// One that reads is told of every change while those that do not are cut off, by the
+	// relay, or by the kernel if that is sooner.
+	healthy, _ := f.feed()
+	last := f.start(strings.Repeat("\x01", 250)) // long as JSON, so that buffers are full early
+	healthy.changed(last.id(), runs.StateRunning)
+	late := time.Now().Add(patience)
+	for i := 1; i%100 != 0 || f.number("rejoin_observers") > 1; i++ {
+		require.True(t, time.Now().Before(late), "%v are left after %d changes", f.number("rejoin_observers"), i)
+		state := []runs.State{runs.StateRunning, runs.StateFinishing}[i%2]
+		_, err := f.store.ChangeEntry(t.Context(), last.entry.RunID, func(e *runs.Entry) error {
+			e.State = state
+			return nil
+		})
+		require.NoError(t, err)
+		healthy.changed(last.id(), state)
+	}
+	last.finish(done)
+	healthy.changed(last.id(), runs.StateEnded)
+	healthy.close()
+	f.watching(0)
+	require.Eventually(t, func() bool { return f.store.Conn().NumSubscriptions() == before },
+		patience, 10*time.Millisecond, "what was for the subscribers is left")
+}
+
+// ignore asks for a stream, and never reads from it.
+func (f *fabric) ignore(path string) {
+	f.t.Helper()
+	conn, err := new(net.Dialer).DialContext(f.t.Context(), "tcp", strings.TrimPrefix(f.url, "http://"))
+	require.NoError(f.t, err)
+	f.t.Cleanup(func() { conn.Close() })
+	require.NoError(f.t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
+	_, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
+	require.NoError(f.t, err)
+}
