@@ -41,9 +41,7 @@ func password(role string) string { return "pw-of-" + role }
 type broker struct {
 	*testing.T
 	server *server.Server
-
-	mu   sync.Mutex
-	said []string // what it has refused, in its own words
+	log    refusals
 }
 
 func boot(t *testing.T) *broker {
@@ -56,9 +54,12 @@ func boot(t *testing.T) *broker {
 	b := &broker{T: t}
 	b.server, err = server.NewServer(opts)
 	require.NoError(t, err)
-	b.server.SetLoggerV2(b, false, false, false)
+	b.server.SetLoggerV2(&b.log, false, false, false)
 	b.server.Start()
 	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log("refused: ", b.log.all())
+		}
 		b.server.Shutdown()
 		b.server.WaitForShutdown()
 	})
@@ -66,27 +67,31 @@ func boot(t *testing.T) *broker {
 	return b
 }
 
-// The server's log. What it refuses is an error, or a warning, that says so.
+// refusals are what the server says in its log of what it has refused to anybody.
+type refusals struct {
+	mu   sync.Mutex
+	said []string
+}
 
-func (b *broker) line(format string, v []any) {
+func (r *refusals) line(format string, v []any) {
 	if text := fmt.Sprintf(format, v...); strings.Contains(text, "iolation") {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.said = append(b.said, text)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.said = append(r.said, text)
 	}
 }
 
-func (b *broker) Noticef(format string, v ...any) { b.line(format, v) }
-func (b *broker) Warnf(format string, v ...any)   { b.line(format, v) }
-func (b *broker) Errorf(format string, v ...any)  { b.line(format, v) }
-func (b *broker) Fatalf(format string, v ...any)  { b.line(format, v) }
-func (b *broker) Debugf(string, ...any)           {}
-func (b *broker) Tracef(string, ...any)           {}
+func (r *refusals) Noticef(format string, v ...any) { r.line(format, v) }
+func (r *refusals) Warnf(format string, v ...any)   { r.line(format, v) }
+func (r *refusals) Errorf(format string, v ...any)  { r.line(format, v) }
+func (r *refusals) Fatalf(format string, v ...any)  { r.line(format, v) }
+func (r *refusals) Debugf(string, ...any)           {}
+func (r *refusals) Tracef(string, ...any)           {}
 
-func (b *broker) refused() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.said)
+func (r *refusals) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.said)
 }
 
 // as is how the product connects as a role.
@@ -94,7 +99,7 @@ func (b *broker) as(role string) app.Config {
 	return app.Config{
 		NATS: strings.Replace(b.server.ClientURL(), "nats://", "nats://"+role+":"+password(role)+"@", 1),
 		Conn: app.ConnConfig{InboxPrefix: inbox(role)}, Addr: "127.0.0.1:0",
-		NoJanitor: true, Lease: 2 * time.Second, Grace: 10 * time.Second,
+		NoJanitor: true, Lease: 4 * time.Second, Grace: 10 * time.Second,
 	}
 }
 
