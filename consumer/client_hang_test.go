@@ -41,6 +41,16 @@ func TestHANG02_AnIdleChat(t *testing.T) {
 		require.Len(t, r.requests(), 10)
 		require.InDelta(t, 5*time.Minute, time.Since(r.started), float64(time.Second))
 	})
+	synctest.Test(t, func(t *testing.T) { // in shorter ones, where a proxy makes a relay less patient: without a pause
+		r := newRelay(t)
+		r.script = []answer{func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(15 * time.Second)
+			w.WriteHeader(http.StatusNoContent)
+		}}
+		_, _, err := drain(t, r.watch(consumer.Watch{Wait: 5 * time.Minute}))
+		require.ErrorIs(t, err, consumer.ErrIdle)
+		require.Len(t, r.requests(), 20)
+	})
 	synctest.Test(t, func(t *testing.T) { // a run that appears at last
 		r := newRelay(t)
 		r.script = []answer{r.waits, r.waits, r.rest("r1", 3)}

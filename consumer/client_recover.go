@@ -11,6 +11,10 @@ import (
 // or by retry.
 const maxAsked = time.Minute
 
+// leastWait is how long a relay has to let a request wait to be asked again at once: some
+// wait for less than they are asked to, since a proxy before them would not.
+const leastWait = time.Second
+
 // connect waits until it is time and makes one attempt.
 func (s *Stream) connect(ctx context.Context) error {
 	if err := s.pause(ctx); err != nil {
@@ -55,7 +59,7 @@ func (s *Stream) nothing(willing, took time.Duration) error {
 		return ErrIdle
 	}
 	s.fruitless = 0
-	if took >= willing {
+	if took >= min(willing, leastWait) {
 		s.early = 0
 		return nil
 	}

@@ -114,8 +114,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.ForwardHeaders, err = forwardable(c.ForwardHeaders); err != nil {
 		return c, err
 	}
-	if err := checkOrigins(c.Origins); err != nil {
-		return c, err
+	if err := CheckOrigins(c.Origins); err != nil {
+		return c, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	if c.KeepAlive > maxKeepAlive {
 		return c, fmt.Errorf("%w: KeepAlive is %v, allowed are up to %v", ErrConfig, c.KeepAlive, maxKeepAlive)

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,6 +13,9 @@ import (
 
 // anyOrigin as the only one of Config.Origins lets every page ask.
 const anyOrigin = "*"
+
+// ErrOrigins is wrapped by the error for Config.Origins that are none.
+var ErrOrigins = errors.New("origins")
 
 // preflightAge is how many seconds a browser may remember the answer to a preflight;
 // the longest that any of them does.
@@ -75,14 +79,14 @@ func notInOrigin(r rune) bool {
 	return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"<>\^{}|%,;*`+"`", r)
 }
 
-// checkOrigins checks Config.Origins; the error wraps ErrConfig.
-func checkOrigins(origins []string) error {
-	for i, origin := range origins {
+// CheckOrigins says what is wrong with Config.Origins; the error wraps ErrOrigins.
+func CheckOrigins(origins []string) error {
+	for _, origin := range origins {
 		if err := CheckOrigin(origin); err != nil {
-			return fmt.Errorf("%w: Origins: %w", ErrConfig, err)
+			return fmt.Errorf("%w: %w", ErrOrigins, err)
 		}
 		if origin == anyOrigin && len(origins) > 1 {
-			return fmt.Errorf("%w: Origins has * as number %d of %d; * is allowed alone, since it lets every page read without credentials", ErrConfig, i+1, len(origins))
+			return fmt.Errorf("%w: * is one of %d; it is allowed alone, since it lets every page in, and none with cookies", ErrOrigins, len(origins))
 		}
 	}
 	return nil

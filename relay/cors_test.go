@@ -24,6 +24,14 @@ func TestOriginsAreCheckedBeforeAnythingIsServed(t *testing.T) {
 	}
 }
 
+func TestEveryOriginExcludesOthers(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, relay.CheckOrigins(nil))
+	require.NoError(t, relay.CheckOrigins([]string{"*"}))
+	require.ErrorIs(t, relay.CheckOrigins([]string{"https://example.com", "*"}), relay.ErrOrigins)
+	require.ErrorIs(t, relay.CheckOrigins([]string{"null"}), relay.ErrOrigins)
+}
+
 // A panic is answered like everything else, and so is what a producer's handler says.
 func TestPROXY03_FaultsCanBeReadToo(t *testing.T) {
 	t.Parallel()

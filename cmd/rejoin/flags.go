@@ -12,6 +12,7 @@ import (
 	"github.com/rejoin/rejoin/internal/app"
 	"github.com/rejoin/rejoin/internal/config"
 	"github.com/rejoin/rejoin/internal/runs"
+	"github.com/rejoin/rejoin/relay"
 	"github.com/rejoin/rejoin/subjects"
 )
 
@@ -76,6 +77,7 @@ var flagOf = []struct {
 	{app.ErrCert, "nats-cert"},
 	{app.ErrReplicas, "replicas"},
 	{app.ErrResume, "resume-keys"},
+	{relay.ErrOrigins, "cors-origin"},
 }
 
 // withFlag adds to the error of an App which flag is at fault.

@@ -107,6 +107,8 @@ func TestWrongCallsSayWhatIsAllowedAndExit2(t *testing.T) {
 		{"tail --chat c --after 3", []string{"--after needs --run"}},
 		{"tail --chat c --raw --folded", []string{"exclude each other"}},
 		{"tail --chat " + strings.Repeat("c", 257), []string{"1 to 256 bytes"}},
+		{"dev --cors-origin https://app.example.com/", []string{`--cors-origin is "https://app.example.com/"`, "scheme://host:port"}},
+		{"dev --max-wait 31s", []string{"--max-wait", "from 1s to 30s"}},
 		{"dev --lease 1500ms", []string{`--lease is "1500ms"`, "in whole seconds, such as 15s"}},
 		{"dev --url http://agent", []string{"REJOIN_URL", "--agent agui"}},
 		{"dev --agent none -- agent", []string{"only for --agent acp"}},

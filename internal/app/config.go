@@ -11,6 +11,7 @@ import (
 
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/producer/demo"
+	"github.com/rejoin/rejoin/relay"
 	"github.com/rejoin/rejoin/subjects"
 )
 
@@ -144,6 +145,12 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: GapThreshold is %d, allowed are 1 to %d", ErrConfig, c.GapThreshold, subjects.GapThreshold)
 	case c.MaxEnded < 0 || c.MaxEvent < 0 || c.MaxObservers < 0 || c.Partitions < 0 || c.Replicas < 0:
 		return c, fmt.Errorf("%w: no number may be negative", ErrConfig)
+	}
+	if err := relay.CheckOrigins(c.Origins); err != nil {
+		return c, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	if c.MaxWait < 0 || c.MaxWait > relay.MaxWait {
+		return c, fmt.Errorf("%w: MaxWait is %v, allowed are up to %v", ErrConfig, c.MaxWait, relay.MaxWait)
 	}
 	if err := c.Auth.Check(c.Addr); err != nil {
 		return c, err
