@@ -230,6 +230,36 @@ func TestAWorkerWhoseConnectionIsClosedForGoodEnds(t *testing.T) {
 	require.ErrorContains(t, err, "Authorization")
 }
 
+// The same for a janitor, whose user is gone once the broker has read its configuration
+// anew.
+func TestAJanitorWhoseConnectionIsClosedForGoodEnds(t *testing.T) {
+	t.Parallel()
+	var user atomic.Value
+	user.Store("janitor")
+	broker, err := natsd.Start(natsd.Config{Listen: "127.0.0.1:0", Tune: func(o *server.Options) {
+		o.Users = []*server.User{{Username: user.Load().(string), Password: "one"}}
+	}})
+	require.NoError(t, err)
+	defer broker.Shutdown()
+	sweeping := make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- app.RunJanitor(t.Context(), app.Config{
+			NATS:   strings.Replace(broker.ClientURL(), "nats://", "nats://janitor:one@", 1),
+			Logger: slog.New(&sees{Handler: slog.DiscardHandler, text: "sweeping", seen: sweeping})})
+	}()
+	<-sweeping
+	user.Store("nobody")
+	require.NoError(t, broker.Restart())
+	select {
+	case err = <-done:
+	case <-time.After(patience):
+		t.Fatal("it goes on without a broker")
+	}
+	require.ErrorIs(t, err, app.ErrBrokerLost)
+	require.ErrorContains(t, err, "Authorization")
+}
+
 // sees tells when a text is logged.
 type sees struct {
 	slog.Handler
