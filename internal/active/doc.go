@@ -26,8 +26,14 @@
 //
 // # Memory
 //
-// A mirror holds about 200 bytes for each run and chat that the bucket holds, which is
-// those that are live and those that ended within the retention, and some 400 more for each
-// that is live. A realm's log holds what its slowest subscriber has not taken, Config.Backlog
+// A mirror holds about 300 bytes for each run and its chat that the bucket holds, which is
+// those that are live and those that ended within the retention, and some 700 for one that
+// is live. A realm's log holds what its slowest subscriber has not taken, Config.Backlog
 // changes at the most.
+//
+// # What it costs
+//
+// A change is heard and applied in some 20 µs, whatever the number of subscribers, of whom
+// only those of its realm are woken. Reading everything takes about 80 µs of a processor for each run, the
+// broker's part included; a session rests for twenty times as long as its last read took.
 package active
