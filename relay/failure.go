@@ -51,6 +51,9 @@ func answerTo(ctx context.Context, err error) *problem.Error {
 	case errors.Is(err, errOwnerFull):
 		return problem.New(problem.TooManyRequests, "you have as many streams open as you may; close one, or try again later").
 			After(later()).Because(err)
+	case errors.Is(err, errOwnerSeats):
+		return problem.New(problem.TooManyRequests, "you have as many answers of this kind under way as you may; try again later").
+			After(later()).Because(err)
 	case errors.Is(err, errRunFull):
 		return unavailable(problem.TooManyRequests, "the run has as many observers here as it may have; try again later or elsewhere").Because(err)
 	case errors.Is(err, errConnections):

@@ -27,10 +27,11 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !s.histories.TryAcquire(1) {
-		return errBusy
+	place, err := s.histories.take(ownerOf(r.Context()))
+	if err != nil {
+		return err
 	}
-	defer s.histories.Release(1)
+	defer place.leave()
 	ctx, cancel := context.WithTimeout(r.Context(), actTimeout)
 	defer cancel()
 	turns, err := s.cfg.History.Read(ctx, identity(ctx).Realm, chat, limit)
@@ -42,12 +43,17 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Type", "application/json")
-	return s.writeTurns(w, turns)
+	size := 0
+	for i := range turns {
+		size += len(turns[i].Input) + len(turns[i].Events)
+	}
+	place.holds(size)
+	return s.writeTurns(w, turns, place.overdue)
 }
 
-// writeTurns writes inputs and events as they are stored.
-func (s *Server) writeTurns(w http.ResponseWriter, turns []history.Turn) error {
-	out := s.chunked(w, nil)
+// writeTurns writes inputs and events as they are stored, and breaks off where overdue says so.
+func (s *Server) writeTurns(w http.ResponseWriter, turns []history.Turn, overdue func() bool) error {
+	out := s.chunked(w, overdue)
 	out.text(`{"turns":[`)
 	for i, t := range turns {
 		if i > 0 {

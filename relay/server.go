@@ -23,7 +23,7 @@ type Server struct {
 	switches  *switchboard
 	tracer    *tracing.Tracer
 	room      *semaphore.Weighted // bytes that messages may take at once
-	histories *semaphore.Weighted // answers with saved turns at once
+	histories *seats              // answers with saved turns at once
 	paces     *paces
 	conns     *connections
 	unready   atomic.Bool
@@ -43,7 +43,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, metrics: cfg.Metrics,
 		observers: newObservers(cfg.MaxObservers, cfg.MaxStreamAge, cfg.DrainWindow),
-		room:      semaphore.NewWeighted(roomBytes), histories: semaphore.NewWeighted(maxHistories),
+		room:      semaphore.NewWeighted(roomBytes), histories: newSeats(maxHistories),
 	}
 	if cfg.Auth != nil {
 		s.observers.guard = newCredentials(s.stillValid)
