@@ -17,6 +17,8 @@
 //	agent.go     which agent it runs
 //	earlier.go   what an agent is told of the turns before
 //	metrics.go   the one registry, and what producers count
+//	*_metrics.go what the connection, workers and janitors count
+//	ops.go       health and numbers on an address of their own
 //	trace.go     where spans go
 //	logging.go   the logger that flags describe
 //	version.go   what was built
@@ -24,8 +26,8 @@
 //
 // # Order
 //
-// The address is taken first, then the broker, then what reads and writes through
-// it. Stopping goes the other way: the relay turns unready and lets its streams and
+// The addresses are taken first, and health is served from then on; then comes the
+// broker, then what reads and writes through it. Stopping goes the other way: the relay turns unready and lets its streams and
 // requests end, then runs that are still open are given up, then the janitor, the
 // hub and the connection stop, and an embedded server last, so that everything
 // before it could still be stored.

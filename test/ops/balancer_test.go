@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"sync"
@@ -22,6 +23,7 @@ type balancer struct {
 	first  int
 	landed map[landing]time.Time // when a reader's newest stream began
 	closed []time.Time           // when streams of the first target ended
+	broken int                   // requests that were broken off, other than by finding nobody
 }
 
 // landing is one reader at one relay.
@@ -75,6 +77,7 @@ func (b *balancer) RoundTrip(req *http.Request) (*http.Response, error) {
 			b.land(req, resp, n)
 			return resp, nil
 		}
+		b.broke(err)
 		if req.Context().Err() != nil || i == len(b.targets)-1 {
 			break
 		}
@@ -83,6 +86,17 @@ func (b *balancer) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	return resp, err
+}
+
+// broke counts a request that was broken off.
+func (b *balancer) broke(err error) {
+	var op *net.OpError
+	if err == nil || errors.As(err, &op) && op.Op == "dial" {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.broken++
 }
 
 // begin is the target to ask first.

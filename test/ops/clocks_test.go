@@ -242,8 +242,9 @@ func TestOPS04_TheBrokersClockLeaps(t *testing.T) {
 	t.Parallel()
 	binary := wrongClock(t)
 	ctx := bounded(t)
-	b, f := broker(t, clockFlags()...)
+	b, _ := broker(t, clockFlags()...)
 	b.Path = binary
+	f := harness.New(t, harness.Config{URL: b.NATS, Lease: clockLease})
 	r := relay(f, clockFlags()...)
 	c := gather(ctx, t, newBalancer(t, r.URL), 8)
 	c.read(ctx, 40)

@@ -84,9 +84,9 @@ func TestOPS01_TheBrokerIsStoppedFor30Seconds(t *testing.T) {
 }
 
 // The same for a broker that stands still: its connections stay open and say nothing.
-func TestOPS01_TheBrokerStandsStillFor30Seconds(t *testing.T) {
+func TestOPS01_TheBrokerStandsStill(t *testing.T) {
 	t.Parallel()
-	outage{60, 12, 30 * time.Second, (*harness.Rejoin).Freeze, (*harness.Rejoin).Thaw}.survive(t)
+	outage{60, 12, 25 * time.Second, (*harness.Rejoin).Freeze, (*harness.Rejoin).Thaw}.survive(t)
 }
 
 func (o outage) survive(t *testing.T) {

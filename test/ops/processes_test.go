@@ -93,6 +93,7 @@ func TestEveryProcessTellsHowItIs(t *testing.T) {
 	first, firstURL := beside(t, f, b.NATS, "worker", "--agent", "agui", "--url", url)
 	janitor, janitorURL := beside(t, f, b.NATS, "janitor")
 	all := []string{"http://" + relayOps, firstURL, janitorURL}
+	require.Equal(t, http.StatusOK, status(ctx, r.URL+"/livez"))
 	said := ""
 	for _, url := range all {
 		require.Equal(t, http.StatusOK, status(ctx, url+"/livez"))
