@@ -1,0 +1,36 @@
+package relay
+
+import "fmt"
+
+// Leftovers says what is held for requests at the moment, "" for nothing.
+func (s *Server) Leftovers() string {
+	held := map[string]int{}
+	s.observers.mu.Lock()
+	held["observers"], held["owners"], held["runs"] = len(s.observers.open), len(s.observers.owners.held), len(s.observers.runs.held)
+	if c := s.observers.guard; c != nil {
+		c.mu.Lock()
+		held["credentials"] = len(c.open)
+		c.mu.Unlock()
+	}
+	s.observers.mu.Unlock()
+	s.switches.mu.Lock()
+	held["switches"] = len(s.switches.open)
+	s.switches.mu.Unlock()
+	s.histories.mu.Lock()
+	held["histories"], held["owners of histories"] = s.histories.taken, len(s.histories.owners.held)
+	s.histories.mu.Unlock()
+	if s.room.TryAcquire(roomBytes) {
+		s.room.Release(roomBytes)
+	} else {
+		held["room"] = 1
+	}
+	for name, n := range held {
+		if n == 0 {
+			delete(held, name)
+		}
+	}
+	if len(held) == 0 {
+		return ""
+	}
+	return fmt.Sprint(held)
+}
