@@ -9,6 +9,7 @@
 //	lock_*.go    one process to a store
 //	connect.go   waiting for a broker that is not there yet
 //	replicas.go  a broker that has not the servers for the copies asked for
+//	auth.go      who may use a relay, and on which addresses
 //	relay.go     the parts of a relay, and the order in which they stop
 //	init.go      Init: the streams and buckets, made or brought up to date
 //	switch.go    Switches: the kill switches, read and set
