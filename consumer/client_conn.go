@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"time"
@@ -28,9 +29,14 @@ type conn struct {
 	fruitful bool // it moved the client on
 }
 
-// dial makes one attempt. ctx is the stream's: it bounds the life of the
+// dial makes one attempt to watch a run.
+func (c *caller) dial(ctx, call context.Context, request []byte, wait time.Duration) (*conn, error) {
+	return c.open(ctx, call, http.MethodPost, "/chat/live", http.Header{"Content-Type": {"application/json"}}, request, wait)
+}
+
+// open makes one attempt to open a stream. ctx is the stream's: it bounds the life of the
 // connection; call is that of the Next that waits, and bounds only the attempt.
-func (c *caller) dial(ctx, call context.Context, request []byte, wait time.Duration) (_ *conn, err error) {
+func (c *caller) open(ctx, call context.Context, method, path string, header http.Header, request []byte, wait time.Duration) (_ *conn, err error) {
 	connCtx, cancel := context.WithCancelCause(ctx)
 	defer func() {
 		if err != nil {
@@ -44,12 +50,13 @@ func (c *caller) dial(ctx, call context.Context, request []byte, wait time.Durat
 	})
 	defer limit.Stop() // runs out on the body of an error too
 
-	resp, err := c.do(connCtx, http.MethodPost, "/chat/live", http.Header{
+	all := http.Header{
 		"Accept":          {"text/event-stream"},
 		"Accept-Encoding": {"identity"}, // compression buffers
 		"Cache-Control":   {"no-store"},
-		"Content-Type":    {"application/json"},
-	}, request)
+	}
+	maps.Copy(all, header)
+	resp, err := c.do(connCtx, method, path, all, request)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@
 //	client_recover.go   what each failure means: the end, or another attempt
 //	client_snapshot.go  a snapshot without SSE
 //	client_view.go      View: all that an observer holds of a run
+//	client_active.go    Active: which runs are live
 //	backoff.go          how long to stay away
 //
 // # Ordering
