@@ -1,4 +1,4 @@
-// Package limits_test holds relays at their limits: readers that stop reading, that come
+// Package limits holds relays at their limits: readers that stop reading, that come
 // all at once, that are too many; requests that take their time. Each relay is a process
 // of its own where it is about what a process holds.
 //
@@ -8,4 +8,4 @@
 //	full_test.go     OPS-02: more readers than there may be files, connections or streams
 //	herd_test.go     OPS-02: 1,000 readers of a relay that is killed
 //	slow_test.go     requests and readers that take their time
-package limits_test
+package limits
