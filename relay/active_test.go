@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/internal/active"
 	"github.com/rejoin/rejoin/internal/history"
 	"github.com/rejoin/rejoin/internal/runs"
@@ -119,6 +120,35 @@ func TestWhichChatsAreLive(t *testing.T) {
 	f.eventually(`rejoin_streams_closed_total{cause="client"}`, 1)
 	require.Equal(t, 1.0, f.number(`rejoin_streams_opened_total{wire="active"}`))
 	require.NotContains(t, f.logs.String(), "break")
+}
+
+func TestTheGoClientFollowsLiveRuns(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t, active.Config{}, func(c *relay.Config) { c.MaxStreamAge = 50 * time.Millisecond })
+	first := f.start("a")
+	client := &consumer.Client{BaseURL: f.url, HTTP: f.client, Backoff: consumer.Backoff{Base: time.Millisecond, Max: time.Millisecond}}
+	snapshots, ended := 0, 0
+	for u, err := range client.Active(t.Context()) {
+		require.NoError(t, err)
+		switch {
+		case u.Run != nil:
+			require.Equal(t, first.entry.RunID, u.Run.RunID)
+			require.Equal(t, &done, u.Run.End)
+			ended++
+		case len(u.Runs) == 1:
+			require.Equal(t, "running", u.Runs[0].State)
+			if snapshots++; snapshots == 2 { // it came back
+				first.finish(done)
+			}
+		default:
+			snapshots++
+			ended = max(ended, 1) // it ended between two streams
+		}
+		if snapshots > 1 && ended > 0 {
+			break
+		}
+	}
+	require.Equal(t, 1, ended)
 }
 
 func TestWhoGetsAStreamOfLiveRunsAndWhoOneAnswer(t *testing.T) {
