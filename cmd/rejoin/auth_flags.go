@@ -21,7 +21,7 @@ func authFlags(s *config.Set, c *app.Config) {
 	s.Add(config.OneOf(&a.Kind, app.AuthNone, app.AuthJWT), "auth",
 		"none: everybody may do everything, so that --addr must be one of the loopback interface.\njwt: every request needs a JSON Web Token, and everybody sees their own chats only.")
 	s.Add(config.Switch(&a.Insecure), "insecure",
-		"With --auth none, serve on any address: whoever reaches it may do everything. With --jwks-url, take keys over http://.")
+		"With --auth none, serve on any address: whoever reaches it may do everything. The same for --nats-addr. With --jwks-url, take keys over http://.")
 	s.Add(keysFile(&a.JWT.KeyFile), "jwt-keys",
 		"The keys that tokens are signed with: public ones or certificates in PEM, a JWK, a JWK set, or the secret for HS256\n(at least 32 bytes). Read again when it changes.")
 	s.Add(config.Text(&a.JWT.JWKSURL, "URL", "a URL such as https://issuer.example/keys", isKeysURL), "jwks-url",
@@ -53,6 +53,10 @@ func isKeysURL(s string) bool {
 // checkAuth says what does not fit together, in the words of the flags.
 func checkAuth(s *config.Set, c *app.Config) error {
 	j := c.Auth.JWT
+	if err := c.Auth.CheckBroker(c.NATSAddr); err != nil {
+		return s.Wrong("--nats-addr is %s, which others can reach, and this broker authenticates nobody, whatever --auth is; allowed are "+
+			"an address such as 127.0.0.1:4222, a NATS server of its own with rejoin relay, or --insecure if it is meant so", c.NATSAddr)
+	}
 	if c.Auth.Kind != app.AuthJWT {
 		for _, name := range []string{"jwt-keys", "jwks-url", "jwt-issuer", "jwt-audience", "jwt-tenant-claim"} {
 			if s.Given(name) {

@@ -102,6 +102,8 @@ func TestFlagsOfAuthThatDoNotFit(t *testing.T) {
 	}{
 		{"dev --addr :0", []string{"--addr is :0", "--auth jwt", "127.0.0.1", "--insecure"}},
 		{"dev --addr 0.0.0.0:0", []string{"--insecure"}},
+		{"dev --nats-addr 0.0.0.0:0", []string{"--nats-addr is 0.0.0.0:0", "127.0.0.1:4222", "--insecure"}},
+		{"dev --auth jwt --jwt-keys f --jwt-issuer i --jwt-audience a --nats-addr :0", []string{"--nats-addr is :0", "--insecure"}},
 		{"relay --nats nats://h --addr 10.0.0.1:80", []string{"--insecure"}},
 		{"dev --auth basic", []string{"one of none, jwt"}},
 		{"dev --jwt-issuer x", []string{"--jwt-issuer needs --auth jwt"}},

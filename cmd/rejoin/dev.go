@@ -39,7 +39,7 @@ are closed between frames, and the exit code is 0.`,
 		s.Add(config.Text(&cfg.Store, "DIR", "the name of a directory, which is created where it is missing", nil), "store",
 			"Where the broker keeps its files. Without it they are in a temporary directory, removed at the end.")
 		s.Add(hostPort(&cfg.NATSAddr), "nats-addr",
-			"Where the broker takes connections from other processes, such as more relays or the nats command.\nWithout it, none.")
+			"Where the broker takes connections from other processes, such as more relays or the nats command.\nIt asks nobody who they are, so that this must be the loopback interface. Without it, none.")
 		partitionsFlag(s, &cfg)
 		runFlags(s, &cfg)
 		w.add(s, app.AgentDemo, true)

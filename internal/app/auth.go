@@ -42,6 +42,16 @@ func (c AuthConfig) Check(addr string) error {
 	return nil
 }
 
+// CheckBroker says whether the embedded broker, which authenticates nobody whatever the relay
+// does, can take connections on an address; "" is none. The error wraps ErrOpen.
+func (c AuthConfig) CheckBroker(addr string) error {
+	if addr == "" || c.Insecure || loopback(addr) {
+		return nil
+	}
+	return fmt.Errorf("%w: others can reach the embedded broker at %s, which authenticates nobody; allowed are an address such as 127.0.0.1:4222, "+
+		"a broker of its own, or being told that it is meant so", ErrOpen, addr)
+}
+
 // loopback says whether only this machine reaches an address. A name counts only if it is
 // localhost: what others resolve to is not known before they are listened on.
 func loopback(addr string) bool {

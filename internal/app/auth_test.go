@@ -29,6 +29,20 @@ func TestEverybodyIsLetInOnlyFromThisMachine(t *testing.T) {
 			require.NoError(t, err, addr)
 		}
 	}
+	// The embedded broker asks nobody who they are, whatever the relay asks.
+	for addr, inside := range map[string]bool{"": true, "127.0.0.1:0": true, "localhost:4222": true, ":4222": false, "0.0.0.0:0": false, "[::]:0": false} {
+		for _, c := range []app.AuthConfig{{}, {Kind: app.AuthJWT}} {
+			_, err := app.New(app.Config{Addr: "127.0.0.1:0", NATSAddr: addr, Auth: c})
+			if inside {
+				require.NoError(t, err, addr)
+				continue
+			}
+			require.ErrorIs(t, err, app.ErrOpen, addr)
+			c.Insecure = true
+			_, err = app.New(app.Config{Addr: "127.0.0.1:0", NATSAddr: addr, Auth: c})
+			require.NoError(t, err, addr)
+		}
+	}
 	_, err := app.New(app.Config{Auth: app.AuthConfig{Kind: "basic"}})
 	require.ErrorIs(t, err, app.ErrConfig)
 	require.ErrorContains(t, err, "allowed are none and jwt")

@@ -155,6 +155,9 @@ func (c Config) withDefaults() (Config, error) {
 	if err := c.Auth.Check(c.Addr); err != nil {
 		return c, err
 	}
+	if err := c.Auth.CheckBroker(c.NATSAddr); err != nil {
+		return c, err
+	}
 	return c, c.Conn.check()
 }
 
