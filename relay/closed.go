@@ -15,6 +15,7 @@ import (
 func (s *Server) closed(ctx context.Context, id subjects.RunID, wire string, c cause, err error, out *sink, from time.Time, more ...any) {
 	s.metrics.closed.WithLabelValues(string(c)).Inc()
 	s.metrics.bytes.Add(float64(out.written()))
+	traceClosed(tracing.Current(ctx), wire, c, out.written())
 	var line []any
 	if id != "" {
 		line = append(line, "run", id)

@@ -140,7 +140,7 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, o *observer,
 		err = st.serve(ctx, run)
 	}
 	c := st.finish(err)
-	traceStream(tracing.Current(ctx), id, st, c)
+	traceFrames(tracing.Current(ctx), st)
 	s.closed(ctx, id, wire.name(), c, err, out, from, "frames", st.frames, "from", st.first, "to", st.last)
 }
 

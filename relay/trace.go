@@ -53,18 +53,24 @@ func traceRun(span tracing.Span, chat string, id subjects.RunID) {
 	span.Token("rejoin.run", string(id))
 }
 
-// traceStream says on a request's span what its stream was.
-func traceStream(span tracing.Span, id subjects.RunID, st *stream, c cause) {
+// traceFrames says on a request's span what of its run it was sent.
+func traceFrames(span tracing.Span, st *stream) {
 	if !span.Recording() {
 		return
 	}
-	span.Token("rejoin.run", string(id))
-	span.Text("rejoin.cause", string(c))
-	span.Text("rejoin.wire", st.wire.name())
 	span.Number("rejoin.frames", int64(st.frames))
 	span.Number("rejoin.seq.from", int64(st.first))
 	span.Number("rejoin.seq.to", int64(st.last))
-	span.Number("rejoin.bytes", int64(st.sink.written()))
+}
+
+// traceClosed says on a request's span how its stream ended.
+func traceClosed(span tracing.Span, wire string, c cause, bytes uint64) {
+	if !span.Recording() {
+		return
+	}
+	span.Text("rejoin.wire", wire)
+	span.Text("rejoin.cause", string(c))
+	span.Number("rejoin.bytes", int64(bytes))
 	if c == causeError {
 		span.Fail(string(c))
 	}

@@ -18,7 +18,8 @@ func TestAnUntracedRequestCostsNothing(t *testing.T) {
 	h := s.traced(route{http.MethodPost, "/chat/live", watcher, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		seen = tracing.ID(r.Context())
 		traceRun(tracing.Current(r.Context()), "c", "0-x")
-		traceStream(tracing.Current(r.Context()), "0-x", nil, causeEnd)
+		traceFrames(tracing.Current(r.Context()), nil)
+		traceClosed(tracing.Current(r.Context()), "1", causeEnd, 7)
 	})})
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/chat/live", http.NoBody)
 	w := httptest.NewRecorder()

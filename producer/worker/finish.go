@@ -28,6 +28,7 @@ func (j *job) finish(ctx context.Context, reason subjects.Reason) {
 	end, err := j.run.Finish(ctx, o)
 	switch {
 	case errors.Is(err, producer.ErrFenced):
+		j.span.Text("rejoin.reason", "lost")
 		j.log.Info("the turn's run was ended by somebody else", "why", err)
 		if f := j.w.cfg.Metrics.Lost; f != nil {
 			f()
@@ -36,7 +37,7 @@ func (j *job) finish(ctx context.Context, reason subjects.Reason) {
 	case err != nil:
 		j.log.Error("the turn's run has no end yet; it is tried again", "error", err)
 	}
-	j.ended(end)
+	j.ended(end, err)
 	if f := j.w.cfg.Metrics.Done; f != nil {
 		f(end.Reason, time.Since(j.began))
 	}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"time"
 
 	"github.com/rejoin/rejoin/internal/tracing"
 	"github.com/rejoin/rejoin/internal/turns"
@@ -37,8 +38,13 @@ func (j *job) within(ctx context.Context) context.Context {
 	return tracing.From(ctx, j.turn.Trace)
 }
 
-// ended says on the turn's span how it ended.
-func (j *job) ended(end subjects.End) {
+// ended says how the turn ended: on its span, and in the log, unless err says that this is
+// not certain yet.
+func (j *job) ended(end subjects.End, err error) {
+	if err == nil {
+		j.log.Info("turn answered", "reason", end.Reason, "persisted", end.Persisted,
+			"took", time.Since(j.began).Round(time.Millisecond))
+	}
 	j.span.Text("rejoin.reason", string(end.Reason))
 	if end.Reason == subjects.ReasonError || end.Reason == subjects.ReasonSaveFailed {
 		j.span.Fail(string(end.Reason))

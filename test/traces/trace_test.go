@@ -51,7 +51,7 @@ func TestATraceFromTheRequestToTheAgent(t *testing.T) {
 	require.Equal(t, []string{"SERVER", "CONSUMER", "CLIENT"}, []string{sent.Kind, turn.Kind, post.Kind})
 	require.False(t, queue.To.After(agent.From), "it waited before it was answered")
 	for _, s := range []collector.Span{sent, turn, live} {
-		require.Equal(t, run, strings.ReplaceAll(s.Text["rejoin.run"], "_2D", "-"), s.Name)
+		require.Equal(t, run, s.Text["rejoin.run"], s.Name)
 	}
 	require.Equal(t, "done", turn.Text["rejoin.reason"])
 	require.EqualValues(t, 202, sent.Numbers["http.response.status_code"])
@@ -65,6 +65,7 @@ func TestATraceFromTheRequestToTheAgent(t *testing.T) {
 	}
 	require.Len(t, c.Spans(), 10, "and none of single events")
 	require.Positive(t, f.logs.lines("part=relay", `msg="stream closed"`, "trace_id="+traceID, "run="+run))
+	require.Positive(t, f.logs.lines("part=worker", `msg="turn answered"`, "trace_id="+traceID, "reason=done"))
 	require.Positive(t, f.logs.lines("part=turns", `msg="turn sent"`, "trace_id="+traceID))
 }
 
