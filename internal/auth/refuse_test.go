@@ -3,6 +3,7 @@ package auth_test
 import (
 	"crypto/ed25519"
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -119,7 +120,7 @@ func TestRefusals(t *testing.T) {
 			id, err := j.Authenticate(t.Context(), c.token)
 			require.ErrorIs(t, err, c.want)
 			require.Nil(t, id)
-			if c.want == auth.ErrInvalid {
+			if errors.Is(c.want, auth.ErrInvalid) {
 				require.NotErrorIs(t, err, auth.ErrExpired)
 			}
 			requireNothingOf(t, err, c.token)
