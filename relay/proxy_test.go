@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"fmt"
 	"net"
 	"net/http"
@@ -91,21 +93,40 @@ func (z zipped) FlushError() error {
 }
 func (z zipped) Unwrap() http.ResponseWriter { return z.ResponseWriter }
 
+func compressing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Accept-Encoding") != "gzip" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		zip := gzip.NewWriter(w)
+		defer zip.Close()
+		w.Header().Set("Content-Encoding", "gzip")
+		next.ServeHTTP(zipped{w, zip}, r)
+	})
+}
+
+// An observer that has stalled is cut off through such middleware too.
+func TestPROXY01_StalledBehindCompression(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, func(c *relay.Config) { c.WriteTimeout = time.Second })
+	f.behind(compressing)
+	f.client.Transport.(*http.Transport).DisableCompression = true // of the numbers, which would be compressed twice
+	r := f.start("c")
+	for range 50 { // what does not shrink
+		noise := make([]byte, 150<<10)
+		_, _ = rand.Read(noise)
+		r.publish(fmt.Sprintf(`{"type":"CUSTOM","name":"big","value":%q}`, base64.StdEncoding.EncodeToString(noise)))
+	}
+	f.stall("c", "Accept-Encoding: gzip\r\n")
+	f.eventually(`rejoin_streams_closed_total{cause="stalled"}`, 1)
+	f.watching(0)
+}
+
 func TestPROXY01_CompressedStream(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, func(c *relay.Config) { c.WriteTimeout = time.Second })
-	f.behind(func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Accept-Encoding") != "gzip" {
-				next.ServeHTTP(w, r)
-				return
-			}
-			zip := gzip.NewWriter(w)
-			defer zip.Close()
-			w.Header().Set("Content-Encoding", "gzip")
-			next.ServeHTTP(zipped{w, zip}, r)
-		})
-	})
+	f.behind(compressing)
 	r := f.start("c")
 	o := f.open(http.MethodPost, "/chat/live", `{"chat_id":"c","protocol":1}`, "Accept-Encoding", "gzip")
 	require.Equal(t, "gzip", o.resp.Header.Get("Content-Encoding"))

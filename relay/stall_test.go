@@ -13,15 +13,16 @@ import (
 	"github.com/rejoin/rejoin/relay"
 )
 
-// stall opens a stream on a socket that takes little, and never reads from it.
-func (f *fabric) stall(chat string) {
+// stall opens a stream on a socket that takes little, and never reads from it. Lines of
+// more header end with a line break.
+func (f *fabric) stall(chat string, header ...string) {
 	f.t.Helper()
 	conn, err := new(net.Dialer).DialContext(f.t.Context(), "tcp", strings.TrimPrefix(f.url, "http://"))
 	require.NoError(f.t, err)
 	f.t.Cleanup(func() { conn.Close() })
 	require.NoError(f.t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
 	body := fmt.Sprintf(`{"chat_id":%q,"protocol":1}`, chat)
-	_, err = fmt.Fprintf(conn, "POST /chat/live HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	_, err = fmt.Fprintf(conn, "POST /chat/live HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", strings.Join(header, ""), len(body), body)
 	require.NoError(f.t, err)
 }
 
