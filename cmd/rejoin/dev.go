@@ -97,7 +97,7 @@ func devWelcome(w io.Writer, a *app.App, cfg app.Config) {
 	fmt.Fprintf(w, "  curl %s/chat/send -d '{\"chat_id\":\"c\",\"input\":{\"text\":\"hi\"}}'\n", a.URL())
 	fmt.Fprintf(w, "  curl -N %s/chat/live -d '{\"chat_id\":\"c\",\"protocol\":1,\"wait_ms\":30000}'\n", a.URL())
 	if cfg.Auth.Kind == app.AuthJWT {
-		fmt.Fprint(w, "(with -H \"Authorization: Bearer $REJOIN_TOKEN\"; \"rejoin token --help\" says how to make one)\n\n")
+		fmt.Fprint(w, "(each with -H \"Authorization: Bearer $REJOIN_TOKEN\"; \"rejoin token --help\" says how to make one)\n\n")
 	}
 	option := "allow" // what the demo agent asks for; another has options of its own
 	if cfg.Worker == nil || cfg.Worker.Agent.Kind != app.AgentDemo {
