@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,19 +35,34 @@ func (s *Store) allowed(ctx context.Context, subject string, ask func(context.Co
 			return err
 		case <-look.C:
 			said := s.nc.LastError()
-			if said == before || !refuses(said, subject) {
+			if said == before {
+				continue
+			}
+			refused := s.refusal(said, subject)
+			if refused == nil {
 				continue
 			}
 			stop()
 			if err := <-done; err == nil {
 				return nil
 			}
-			return fmt.Errorf("%w to ask on %s", ErrForbidden, subject)
+			return refused
 		}
 	}
 }
 
-// refuses says whether err is the broker's refusal of a message to the subject.
-func refuses(err error, subject string) bool {
-	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), `"`+subject+`"`)
+// refusal is what err, an error of the connection, means for somebody who asked on the
+// subject: that he may not, or that he may not receive the answer; nil for anything else.
+func (s *Store) refusal(err error, subject string) error {
+	if !errors.Is(err, nats.ErrPermissionViolation) {
+		return nil
+	}
+	inbox := cmp.Or(s.nc.Opts.InboxPrefix, strings.TrimSuffix(nats.InboxPrefix, "."))
+	switch text := err.Error(); {
+	case strings.Contains(text, `"`+subject+`"`):
+		return fmt.Errorf("%w to ask on %s", ErrForbidden, subject)
+	case strings.Contains(text, `Subscription to "`+inbox+`.`):
+		return fmt.Errorf("%w to receive answers below %s; has it an inbox prefix of its own?", ErrForbidden, inbox)
+	}
+	return nil
 }
