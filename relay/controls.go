@@ -26,7 +26,7 @@ func (s *Server) controls(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	o, ctx, err := s.observers.admitAs(r.Context(), "") // a producer has as many as it has runs
+	o, ctx, err := s.observers.admitWriter(r.Context())
 	if err != nil {
 		s.refused(err)
 		return err

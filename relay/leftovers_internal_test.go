@@ -6,7 +6,7 @@ import "fmt"
 func (s *Server) Leftovers() string {
 	held := map[string]int{}
 	s.observers.mu.Lock()
-	held["observers"], held["owners"], held["runs"] = len(s.observers.open), len(s.observers.owners.held), len(s.observers.runs.held)
+	held["observers"], held["owners"], held["runs"] = len(s.observers.open), len(s.observers.owners.held)+len(s.observers.writers.held), len(s.observers.runs.held)
 	if c := s.observers.guard; c != nil {
 		c.mu.Lock()
 		held["credentials"] = len(c.open)

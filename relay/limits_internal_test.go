@@ -42,7 +42,7 @@ func TestObserversOfAnOwnerAndOfARun(t *testing.T) {
 		_, err := admit("")
 		require.NoError(t, err, "nobody has no limit")
 	}
-	controls, _, err := all.admitAs(as(t, "a"), "")
+	controls, _, err := all.admitWriter(as(t, "a"))
 	require.NoError(t, err, "nor has a producer")
 	first.done()
 	first.done()
@@ -150,4 +150,27 @@ func TestTurnsThatDoNotCome(t *testing.T) {
 	require.NotErrorIs(t, waited(late, late.Err()), errBusy, "the client's own time was over")
 	other := errors.New("other")
 	require.Equal(t, other, waited(t.Context(), other))
+}
+
+// One producer's streams of controls leave room for those who watch.
+func TestAProducerLeavesRoomForObservers(t *testing.T) {
+	t.Parallel()
+	all := newObservers(6, time.Hour, time.Second)
+	var open []*observer
+	for range 3 {
+		o, _, err := all.admitWriter(as(t, "p"))
+		require.NoError(t, err)
+		open = append(open, o)
+	}
+	_, _, err := all.admitWriter(as(t, "p"))
+	require.ErrorIs(t, err, errOwnerFull)
+	for _, admit := range []func(context.Context) (*observer, context.Context, error){all.admitWriter, all.admit} {
+		o, _, err := admit(as(t, "q"))
+		require.NoError(t, err)
+		open = append(open, o)
+	}
+	for _, o := range open {
+		o.done()
+	}
+	require.Empty(t, all.writers.held)
 }

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
-	"sync/atomic"
 	"time"
 
 	"github.com/rejoin/rejoin/subjects"
@@ -26,10 +25,10 @@ type observers struct {
 	window time.Duration // over which a drain spreads the departures
 
 	count    atomic.Int64 // of open
-	count    atomic.Int64 // of open
 	mu       sync.Mutex
 	guard    *credentials // nil where nobody is authenticated
 	owners   quota[subjects.Realm]
+	writers  quota[subjects.Realm] // producers that are told of their runs
 	runs     quota[subjects.RunID]
 	open     map[*observer]struct{}
 	draining bool
@@ -41,7 +40,8 @@ type observers struct {
 type observer struct {
 	all       *observers
 	owner     subjects.Realm
-	run       subjects.RunID // "" until watches
+	of        *quota[subjects.Realm] // which of them counts the owner
+	run       subjects.RunID         // "" until watches
 	leave     chan cause
 	cancel    context.CancelCauseFunc
 	timer     *time.Timer // set once it streams
@@ -50,18 +50,24 @@ type observer struct {
 }
 
 func newObservers(limit int, maxAge, window time.Duration) *observers {
-	return &observers{limit: limit, maxAge: maxAge, window: window,
+	return &observers{limit: limit, maxAge: maxAge, window: window, writers: quota[subjects.Realm]{limit: max(1, limit/2)},
 		open: map[*observer]struct{}{}, empty: make(chan struct{})}
 }
 
 // admit takes an observer in; the error is errDraining, errFull or errOwnerFull. The
 // context returned ends with errDraining when it has to leave while waiting, or at once.
 func (all *observers) admit(ctx context.Context) (*observer, context.Context, error) {
-	return all.admitAs(ctx, ownerOf(ctx))
+	return all.admitTo(ctx, &all.owners)
 }
 
-// admitAs is admit for whoever owner says, "" for nobody.
-func (all *observers) admitAs(ctx context.Context, owner subjects.Realm) (*observer, context.Context, error) {
+// admitWriter is admit for a producer that wants to be told of a run: it has as many as it has
+// runs, but no single one takes more than half of the places.
+func (all *observers) admitWriter(ctx context.Context) (*observer, context.Context, error) {
+	return all.admitTo(ctx, &all.writers)
+}
+
+func (all *observers) admitTo(ctx context.Context, of *quota[subjects.Realm]) (*observer, context.Context, error) {
+	owner := ownerOf(ctx)
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	switch {
@@ -69,13 +75,12 @@ func (all *observers) admitAs(ctx context.Context, owner subjects.Realm) (*obser
 		return nil, nil, errDraining
 	case len(all.open) >= all.limit:
 		return nil, nil, errFull
-	case !all.owners.take(owner):
+	case !of.take(owner):
 		return nil, nil, errOwnerFull
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	o := &observer{all: all, owner: owner, leave: make(chan cause, 1), cancel: cancel}
+	o := &observer{all: all, owner: owner, of: of, leave: make(chan cause, 1), cancel: cancel}
 	all.open[o] = struct{}{}
-	all.count.Store(int64(len(all.open)))
 	all.count.Store(int64(len(all.open)))
 	o.left = all.guard.enter(o, identity(ctx))
 	return o, ctx, nil
@@ -128,9 +133,8 @@ func (o *observer) done() {
 	}
 	delete(all.open, o)
 	all.count.Store(int64(len(all.open)))
-	all.count.Store(int64(len(all.open)))
 	o.left()
-	all.owners.give(o.owner)
+	o.of.give(o.owner)
 	all.runs.give(o.run)
 	if all.draining && len(all.open) == 0 {
 		close(all.empty)

@@ -160,7 +160,6 @@ func causeOf(err error) cause {
 func (s *stream) finish(err error) cause {
 	c := causeOf(err)
 	s.sink.spreadOver(nil) // what it is told now, it is told for good
-	s.sink.spreadOver(nil) // what it is told now, it is told for good
 	switch c {
 	case causeEnd, causeGap, causeClient, causeStalled:
 	default:
