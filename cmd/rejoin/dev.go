@@ -94,11 +94,11 @@ func devWelcome(w io.Writer, a *app.App, cfg app.Config) {
 		fmt.Fprint(w, "no agent is in this process: turns wait for workers elsewhere\n")
 	}
 	fmt.Fprint(w, "\nSend a message to a chat, watch the answer, and answer what the agent asks (the request's id is in the events):\n\n")
-	fmt.Fprintf(w, "  curl %s/chat/send -d '{\"chat_id\":\"c\",\"input\":{\"text\":\"hi\"}}'\n", a.URL())
-	fmt.Fprintf(w, "  curl -N %s/chat/live -d '{\"chat_id\":\"c\",\"protocol\":1,\"wait_ms\":30000}'\n", a.URL())
 	if cfg.Auth.Kind == app.AuthJWT {
 		fmt.Fprint(w, "(each with -H \"Authorization: Bearer $REJOIN_TOKEN\"; \"rejoin token --help\" says how to make one)\n\n")
 	}
+	fmt.Fprintf(w, "  curl %s/chat/send -d '{\"chat_id\":\"c\",\"input\":{\"text\":\"hi\"}}'\n", a.URL())
+	fmt.Fprintf(w, "  curl -N %s/chat/live -d '{\"chat_id\":\"c\",\"protocol\":1,\"wait_ms\":30000}'\n", a.URL())
 	option := "allow" // what the demo agent asks for; another has options of its own
 	if cfg.Worker == nil || cfg.Worker.Agent.Kind != app.AgentDemo {
 		option = "…"
