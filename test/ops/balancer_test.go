@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ type balancer struct {
 	first  int
 	landed map[landing]time.Time // when a reader's newest stream began
 	closed []time.Time           // when streams of the first target ended
-	broken int                   // requests that were broken off, other than by finding nobody
+	broken map[string]int        // requests that were broken off, other than by finding nobody: which, and how
 }
 
 // landing is one reader at one relay.
@@ -36,7 +37,7 @@ type landing struct {
 const readerHeader = "X-Reader"
 
 func newBalancer(t *testing.T, relays ...string) *balancer {
-	b := &balancer{landed: map[landing]time.Time{}, transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	b := &balancer{landed: map[landing]time.Time{}, broken: map[string]int{}, transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	t.Cleanup(b.transport.CloseIdleConnections)
 	for _, relay := range relays {
 		u, err := url.Parse(relay)
@@ -77,7 +78,7 @@ func (b *balancer) RoundTrip(req *http.Request) (*http.Response, error) {
 			b.land(req, resp, n)
 			return resp, nil
 		}
-		b.broke(err)
+		b.broke(req, err)
 		if req.Context().Err() != nil || i == len(b.targets)-1 {
 			break
 		}
@@ -89,14 +90,16 @@ func (b *balancer) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // broke counts a request that was broken off.
-func (b *balancer) broke(err error) {
+func (b *balancer) broke(req *http.Request, err error) {
 	var op *net.OpError
 	if err == nil || errors.As(err, &op) && op.Op == "dial" {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.broken++
+	what := req.URL.Path[strings.LastIndexByte(req.URL.Path, '/'):]
+	how := err.Error()
+	b.broken[what+how[strings.LastIndexByte(how, ':')+1:]]++
 }
 
 // begin is the target to ask first.

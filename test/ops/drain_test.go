@@ -53,7 +53,7 @@ func TestOPS01_ARelayGoesUnder500ReadersAnd50Producers(t *testing.T) {
 	require.Equal(t, readers, streams, "every stream came to its end and was not broken off")
 	c.goesOn()
 	c.end()
-	t.Logf("unready after %v; the last stream closed after %v; the last reader back after %v; exit 0 after %v; %d events in all; %d requests broken off",
+	t.Logf("unready after %v; the last stream closed after %v; the last reader back after %v; exit 0 after %v; %d events in all; requests broken off: %v",
 		unready, closed.Sub(from).Round(time.Millisecond), back.Sub(from).Round(time.Millisecond), exit, c.published(), lb.broken)
 }
 
