@@ -22,6 +22,7 @@ var (
 	errNotBegun = problem.New(problem.NotBegun, "the run is that of a turn, which waits for a worker; it cannot be written over HTTP")
 	errBroker   = problem.New(problem.Unavailable, "the broker does not answer; try again later")
 	errEnding   = problem.New(problem.RunEnded, "the run's end was asked for")
+	errNoRoom   = problem.New(problem.Unavailable, "this relay takes in as many large events as it may; go on with this line a little later, or at another relay")
 	errExpired  = problem.New(problem.TokenExpired, "the token has expired; what had arrived whole is stored: go on with a fresh one").Because(auth.ErrExpired)
 	errLogLost  = problem.New(problem.RunEnded, "the broker no longer has the run's log; the run ends as an error")
 )

@@ -23,8 +23,11 @@ type Config struct {
 	StopGrace time.Duration
 	// MaxRuns is how many runs are held at once; 0 means 10,000.
 	MaxRuns int
-	Metrics Metrics
-	Logger  *slog.Logger // may be nil
+	// MaxLineBytes is what the large events that are being read may take together, the first
+	// MiB of each not counted; 0 means 256 MiB, and one of MaxEventBytes fits always.
+	MaxLineBytes int64
+	Metrics      Metrics
+	Logger       *slog.Logger // may be nil
 }
 
 const (
@@ -43,6 +46,7 @@ func (c Config) withDefaults() Config {
 	c.Lease = cmp.Or(c.Lease, subjects.Lease)
 	c.StopGrace = cmp.Or(c.StopGrace, defaultStopGrace)
 	c.MaxRuns = cmp.Or(c.MaxRuns, defaultMaxRuns)
+	c.MaxLineBytes = cmp.Or(c.MaxLineBytes, roomBytes)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -42,7 +42,9 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	f.over = auth.Over(r.Context())
 	defer interrupt(w, f.over)()
-	last, err := f.take(r.Context(), newLines(r.Body, h.cfg.MaxEventBytes))
+	in := newLines(r.Body, h.cfg.MaxEventBytes, &h.room)
+	defer in.close()
+	last, err := f.take(r.Context(), in)
 	if errors.Is(err, auth.ErrExpired) {
 		w.Header().Set("WWW-Authenticate", auth.ExpiredChallenge)
 	}

@@ -23,6 +23,7 @@ type Handler struct {
 	cfg  Config
 	log  *slog.Logger
 	runs sessions
+	room room // for lines that are large
 
 	wg     sync.WaitGroup
 	ctx    context.Context // ends with Close
@@ -33,7 +34,7 @@ type Handler struct {
 // New makes a handler. From now on runs that nobody calls for are ended, until Close.
 func New(cfg Config) *Handler {
 	cfg = cfg.withDefaults()
-	h := &Handler{cfg: cfg, log: cfg.Logger}
+	h := &Handler{cfg: cfg, log: cfg.Logger, room: room{most: max(cfg.MaxLineBytes, int64(cfg.MaxEventBytes)+roomStep)}}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.runs.open(cfg, func(held *session, run *producer.Run) { h.wg.Go(func() { h.obey(held, run) }) })
 	h.wg.Go(h.sweep)

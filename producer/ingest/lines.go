@@ -22,10 +22,19 @@ type lines struct {
 	limit int
 	n     int    // the line read last, from 1
 	long  []byte // a line that is longer than the reader's buffer
+	room  *room
+	taken int64 // of room
 }
 
-func newLines(body io.Reader, limit int) *lines {
-	return &lines{r: bufio.NewReaderSize(body, min(readBuffer, limit+2)), limit: limit}
+// newLines reads a body. close gives back the room that its lines take.
+func newLines(body io.Reader, limit int, room *room) *lines {
+	return &lines{r: bufio.NewReaderSize(body, min(readBuffer, limit+2)), limit: limit, room: room}
+}
+
+// close is for the end of a body, or of reading it.
+func (l *lines) close() {
+	l.room.give(l.taken)
+	l.taken, l.long = 0, nil
 }
 
 // next gives the next line, valid until the following call. At the body's end it
@@ -33,6 +42,9 @@ func newLines(body io.Reader, limit int) *lines {
 func (l *lines) next() ([]byte, error) {
 	for {
 		line, err := l.read()
+		if errors.Is(err, errNoRoom) {
+			l.n++
+		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
@@ -53,8 +65,8 @@ func (l *lines) next() ([]byte, error) {
 // read gives one line with its line break, or what is enough to see that it is too long.
 func (l *lines) read() ([]byte, error) {
 	l.long = l.long[:0]
-	if cap(l.long) > 1<<20 {
-		l.long = nil // one large event is no reason to hold its room for as long as the body is open
+	if l.taken > 0 {
+		l.close() // one large event is no reason to hold its room for as long as the body is open
 	}
 	for {
 		part, err := l.r.ReadSlice('\n')
@@ -63,14 +75,31 @@ func (l *lines) read() ([]byte, error) {
 			if len(l.long) == 0 {
 				return part, err
 			}
+			if none := l.grow(len(part)); none != nil {
+				return nil, none
+			}
 			l.long = append(l.long, part...)
 			return l.long, err
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return nil, fmt.Errorf("%w: %w", errBody, err)
+		}
+		if err := l.grow(len(part)); err != nil {
+			return nil, err
 		}
 		l.long = append(l.long, part...)
 		if len(l.long) > l.limit+2 {
 			return l.long, nil
 		}
 	}
+}
+
+// grow takes the room that n more bytes of a line need.
+func (l *lines) grow(n int) error {
+	for int64(len(l.long)+n) > freeRoom+l.taken {
+		if !l.room.take(roomStep) {
+			return errNoRoom
+		}
+		l.taken += roomStep
+	}
+	return nil
 }
