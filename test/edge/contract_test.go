@@ -3,6 +3,7 @@ package edge_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -130,7 +131,7 @@ func (c *contract) messages(t *testing.T, media *openapi3.MediaType, body io.Rea
 	require.NotEmpty(t, kinds, what)
 	for in := consumer.NewDecoder(body); ; {
 		m, err := in.Next()
-		if err == io.EOF && until == "" {
+		if errors.Is(err, io.EOF) && until == "" {
 			return
 		}
 		require.NoError(t, err, what)

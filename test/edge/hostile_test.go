@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,10 +16,15 @@ import (
 
 // hostileIDs are names that mean something to somebody on the way.
 func hostileIDs() []string {
-	ids := []string{"*", ">", "a.b", "$JS.API.>", "_INBOX.>", "..", ".", "../../metrics", "a/b", "a%2fb", "%00", "%", "'; DROP TABLE runs; --",
+	return []string{"*", ">", "a.b", "$JS.API.>", "_INBOX.>", "..", ".", "../../metrics", "a/b", "a%2fb", "%00", "%", "'; DROP TABLE runs; --",
 		"\xff\xfe", "\xed\xa0\x80", "a\xc3", strings.Repeat("x", 64<<10), strings.Repeat("\u2028", 80), "0-" + strings.Repeat("0", 26), "-1", "{run_id}", "active", "\U0010ffff"}
-	for _, b := range breaks {
-		ids = append(ids, mark+b+mark)
+}
+
+// broken are names with line breaks and the like, n of them in each.
+func broken(n int) []string {
+	var ids []string
+	for some := range slices.Chunk(breaks, n) {
+		ids = append(ids, mark+strings.Join(some, mark)+mark)
 	}
 	return ids
 }
@@ -41,7 +47,7 @@ func TestHostileIDs(t *testing.T) {
 		refusedOrHarmless(t, resp.StatusCode, method, " ", path, " ", body)
 		resp.Body.Close()
 	}
-	for _, id := range hostileIDs() {
+	for _, id := range append(hostileIDs(), broken(1)...) {
 		if len(id) <= 4<<10 {
 			p, q := url.PathEscape(id), url.QueryEscape(id)
 			for _, rest := range []string{"", "/snapshot", "/controls"} {
@@ -60,6 +66,8 @@ func TestHostileIDs(t *testing.T) {
 			send(http.MethodPatch, "/"+p, "")
 			send(http.MethodGet, "/"+p+"/"+p, "")
 		}
+	}
+	for _, id := range append(hostileIDs(), broken(6)...) {
 		j := quoted(id)
 		for path, bodies := range map[string][]string{
 			"/chat/live":       {`{"chat_id":%s}`, `{"chat_id":%s,"protocol":1}`, `{"threadId":%s}`, `{"chat_id":"none","run_id":%s,"protocol":1}`, `{"chat_id":"none","protocol":%s}`, `{%s:%[1]s}`},
@@ -71,9 +79,6 @@ func TestHostileIDs(t *testing.T) {
 			"/chat":            {`{"chat_id":"n","input":{"text":"x"},"kind":%s,"on_active":%[1]s}`},
 		} {
 			for _, body := range bodies {
-				if strings.Contains(body, bystander) && id == string(a.run.ID()) {
-					continue
-				}
 				send("POST", path, fmt.Sprintf(body, j))
 			}
 		}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/internal/auth"
 	"github.com/rejoin/rejoin/internal/killswitch"
 	"github.com/rejoin/rejoin/producer"
@@ -91,15 +92,18 @@ func attacked(t *testing.T, change func(*harness.RelayConfig)) *target {
 	return a
 }
 
-// watched begins to watch beside the attack.
-func (a *target) watched(t *testing.T, header ...string) {
+// watched begins to watch beside the attack, for as long as that takes.
+func (a *target) watched(t *testing.T) {
 	t.Helper()
-	c, err := harness.Ask(t.Context(), http.MethodPost, a.URL+"/chat/live", harness.Live(bystander), header...)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL+"/chat/live", strings.NewReader(harness.Live(bystander)))
 	require.NoError(t, err)
-	t.Cleanup(c.Close)
-	require.Equal(t, http.StatusOK, c.Status)
-	require.NoError(t, a.seen.Until(t.Context(), c, before))
-	go func() { a.watching <- a.seen.ToEnd(context.Background(), c) }()
+	resp, err := browser(t).Do(req)
+	require.NoError(t, err)
+	t.Cleanup(func() { resp.Body.Close() })
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	from := &watched{Decoder: consumer.NewDecoder(resp.Body)}
+	require.NoError(t, a.seen.Until(t.Context(), from, before))
+	go func() { a.watching <- a.seen.ToEnd(context.Background(), from) }()
 }
 
 // unharmed says that the relay is what it was: who watched beside has everything and
