@@ -52,6 +52,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 		RequestID string          `json:"request_id"`
 		Outcome   json.RawMessage `json:"outcome"`
 	}
+	defer inRoom(r, s.aside)()
 	if err := decode(w, r, maxAnswerBody, &in); err != nil {
 		return err
 	}

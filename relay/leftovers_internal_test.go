@@ -1,6 +1,10 @@
 package relay
 
-import "fmt"
+import (
+	"fmt"
+
+	"golang.org/x/sync/semaphore"
+)
 
 // Leftovers says what is held for requests at the moment, "" for nothing.
 func (s *Server) Leftovers() string {
@@ -19,10 +23,13 @@ func (s *Server) Leftovers() string {
 	s.histories.mu.Lock()
 	held["histories"], held["owners of histories"] = s.histories.taken, len(s.histories.owners.held)
 	s.histories.mu.Unlock()
-	if s.room.TryAcquire(roomBytes) {
-		s.room.Release(roomBytes)
-	} else {
-		held["room"] = 1
+	for name, room := range map[string]*semaphore.Weighted{"room": s.room, "aside": s.aside} {
+		most := map[string]int64{"room": roomBytes, "aside": asideBytes}[name]
+		if room.TryAcquire(most) {
+			room.Release(most)
+		} else {
+			held[name] = 1
+		}
 	}
 	for name, n := range held {
 		if n == 0 {

@@ -15,7 +15,9 @@ import (
 
 // livePost serves POST /chat/live.
 func (s *Server) livePost(w http.ResponseWriter, r *http.Request) error {
+	leave := inRoom(r, s.room) // a stock client brings its whole conversation, of which little is kept
 	q, err := parseBody(w, r)
+	leave()
 	if err != nil {
 		return err
 	}

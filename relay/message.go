@@ -23,6 +23,10 @@ const (
 	// about three times while it is read, checked and stored.
 	roomBytes = 128 << 20
 
+	// asideBytes bounds, likewise, the bodies of answers: they pass when there is no room for
+	// anything else.
+	asideBytes = 32 << 20
+
 	// actTimeout bounds what is done for a request once its body has been read. It goes on
 	// when the client leaves: what was sent is sent.
 	actTimeout = 15 * time.Second
@@ -76,6 +80,7 @@ func (s *Server) readMessage(w http.ResponseWriter, r *http.Request) (m *message
 type roomed struct {
 	io.ReadCloser
 	room        *semaphore.Weighted
+	free        int64 // how much of it takes none
 	read, taken int64
 }
 
@@ -85,12 +90,19 @@ const roomStep = 64 << 10
 // Read reads on as long as there is room; errBusy says that there is none.
 func (b *roomed) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	for b.read += int64(n); b.taken < b.read; b.taken += roomStep {
+	for b.read += int64(n); b.taken < b.read-b.free; b.taken += roomStep {
 		if !b.room.TryAcquire(roomStep) {
 			return 0, errBusy
 		}
 	}
 	return n, err
+}
+
+// inRoom makes a request's body take room but for its first 64 KiB. leave gives it back.
+func inRoom(r *http.Request, room *semaphore.Weighted) (leave func()) {
+	in := &roomed{ReadCloser: r.Body, room: room, free: maxBody}
+	r.Body = in
+	return in.leave
 }
 
 func (b *roomed) leave() {

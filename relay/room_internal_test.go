@@ -45,3 +45,20 @@ func TestBodiesTakeRoomAsTheyArrive(t *testing.T) {
 	slow.leave()
 	require.True(t, room.TryAcquire(4*roomStep), "all of it is back")
 }
+
+// When all room is taken by large bodies, of messages or of those who watch, what is small
+// passes, and so does an answer of any size.
+func TestWhatIsSmallAndAnswersPassWhereThereIsNoRoom(t *testing.T) {
+	t.Parallel()
+	s := &Server{room: semaphore.NewWeighted(roomStep), aside: semaphore.NewWeighted(asideBytes)}
+	require.True(t, s.room.TryAcquire(roomStep))
+	ask := func(h handler, size int) error {
+		body := `{"chat_id":"","protocol":1,"pad":"` + strings.Repeat("x", size) + `"}`
+		return h(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+	}
+	require.ErrorIs(t, ask(s.livePost, 2*maxBody), errBusy)
+	for _, err := range []error{ask(s.livePost, 100), ask(s.answer, 100), ask(s.answer, 4*maxBody), ask(s.stop, 100)} {
+		require.ErrorContains(t, err, "chat_id", "it got as far as what is wrong with it")
+	}
+	require.True(t, s.aside.TryAcquire(asideBytes), "all of it is back")
+}

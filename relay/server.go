@@ -23,6 +23,7 @@ type Server struct {
 	switches  *switchboard
 	tracer    *tracing.Tracer
 	room      *semaphore.Weighted // bytes that messages may take at once
+	aside     *semaphore.Weighted // the same for answers
 	histories *seats              // answers with saved turns at once
 	paces     *paces
 	conns     *connections
@@ -43,7 +44,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, metrics: cfg.Metrics,
 		observers: newObservers(cfg.MaxObservers, cfg.MaxStreamAge, cfg.DrainWindow),
-		room:      semaphore.NewWeighted(roomBytes), histories: newSeats(maxHistories),
+		room:      semaphore.NewWeighted(roomBytes), aside: semaphore.NewWeighted(asideBytes), histories: newSeats(maxHistories),
 	}
 	if cfg.Auth != nil {
 		s.observers.guard = newCredentials(s.stillValid)
