@@ -50,3 +50,28 @@ func TestPROXY03_FaultsCanBeReadToo(t *testing.T) {
 		require.Equal(t, "https://app.example.com", a.header.Get("Access-Control-Allow-Origin"))
 	}
 }
+
+// Who has no credential, or not the right one, can read that, and asks for permission to
+// send one without having it.
+func TestPROXY03_RefusalsCanBeReadToo(t *testing.T) {
+	t.Parallel()
+	const app = "https://app.example.com"
+	f := newFabric(t, func(c *relay.Config) { c.Auth, c.Origins = tokens{}, []string{app} })
+	for token, status := range map[string]int{"": 401, "expired": 401, "away": 503, "t/u/admin": 403, "t/u/observer": 204} {
+		header := []string{"Origin", app}
+		if token != "" {
+			header = append(header, as(token)...)
+		}
+		a := f.do(http.MethodPost, "/chat/live", `{"chat_id":"c","protocol":1}`, header...)
+		require.Equal(t, status, a.status, "%q: %s", token, a.body)
+		require.Equal(t, app, a.header.Get("Access-Control-Allow-Origin"), token)
+		if status == http.StatusUnauthorized {
+			require.Contains(t, a.header.Get("Access-Control-Expose-Headers"), http.CanonicalHeaderKey("WWW-Authenticate"))
+		}
+	}
+	a := f.do(http.MethodOptions, "/chat/live", "", "Origin", app, "Access-Control-Request-Method", "POST",
+		"Access-Control-Request-Headers", "authorization,content-type,last-event-id")
+	require.Equal(t, http.StatusNoContent, a.status, a.body)
+	require.Equal(t, app, a.header.Get("Access-Control-Allow-Origin"))
+	require.Contains(t, strings.ToLower(a.header.Get("Access-Control-Allow-Headers")), "authorization")
+}
