@@ -3,6 +3,7 @@ package ingest_test
 import (
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -164,4 +165,28 @@ func TestAnOpenBodyOutlivesNoCredential(t *testing.T) {
 	tenants(t, n, nil)
 	require.Equal(t, 200, n.post(t, path+"/events", ndjson(4, 5), "Tenant", "t", ingest.FirstSeqHeader, "4").status)
 	n.wantEvents(t, path, 5)
+}
+
+// The same over HTTP/2.
+func TestAnOpenBodyOutlivesNoCredentialOverHTTP2(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, broker(t), ingest.Config{})
+	over := make(chan struct{})
+	tenants(t, n, over)
+	server := httptest.NewUnstartedServer(n.server.Config.Handler)
+	server.Config.Protocols = new(http.Protocols)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	t.Cleanup(server.Close)
+	transport := &http.Transport{Protocols: server.Config.Protocols}
+	t.Cleanup(transport.CloseIdleConnections)
+	two := &node{store: n.store, server: server, client: &http.Client{Transport: transport}}
+	a := two.post(t, "/runs", `{"chat_id":"c"}`, "Tenant", "t")
+	require.Equal(t, 201, a.status, a.body)
+	path := "/runs/" + a.body["run_id"].(string)
+	open := two.open(t, path, "Tenant", "t")
+	open.send(t, ndjson(1, 3))
+	two.waitFor(t, path, 3)
+	close(over)
+	open.wait(t).isProblem(t, http.StatusUnauthorized, "token_expired")
 }
