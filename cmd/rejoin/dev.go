@@ -71,7 +71,7 @@ are closed between frames, and the exit code is 0.`,
 func runApp(ctx context.Context, cfg app.Config, std stdio, welcome func(io.Writer, *app.App, app.Config)) error {
 	a, err := app.New(cfg)
 	if err != nil {
-		return err
+		return withFlag(err)
 	}
 	std.stop.onSecond(cfg.DrainDelay+cfg.Grace, a.Hurry)
 	done := make(chan error, 1)

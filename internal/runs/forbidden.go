@@ -35,7 +35,7 @@ func (s *Store) allowed(ctx context.Context, subject string, ask func(context.Co
 			return err
 		case <-look.C:
 			said := s.nc.LastError()
-			if said == before {
+			if errors.Is(said, before) {
 				continue
 			}
 			refused := s.refusal(said, subject)

@@ -192,7 +192,7 @@ func refs(t *testing.T, whole, at any) {
 	case map[string]any:
 		for k, v := range at {
 			if ref, ok := v.(string); ok && k == "$ref" {
-				var found any = whole
+				found := whole
 				for name := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
 					m, ok := found.(map[string]any)
 					require.True(t, ok && m[name] != nil, ref)
