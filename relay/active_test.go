@@ -94,6 +94,7 @@ func TestWhichChatsAreLive(t *testing.T) {
 	f := newFeed(t, active.Config{}, nil)
 	require.Equal(t, `{"runs":[]}`+"\n", f.do(http.MethodGet, "/runs/active", "", "Accept", "application/json").body)
 	first := f.start("line\nbreak")
+	require.Eventually(t, func() bool { return len(f.active().Runs) == 1 }, patience, time.Millisecond, "told a moment after it was stored")
 	o, all := f.feed()
 	require.Equal(t, "text/event-stream", o.resp.Header.Get("Content-Type"))
 	require.Equal(t, "no-store, no-transform", o.resp.Header.Get("Cache-Control"))
