@@ -11,7 +11,7 @@ import (
 
 // natsURLs is where NATS is: one or more URLs.
 func natsURLs(p *string) config.Value {
-	return config.Text(p, "URL[,URL]", "one or more URLs such as nats://host:4222 or tls://host:4222, separated by commas", func(s string) bool {
+	return config.Text(p, "URL[,URL]", "one or more URLs such as nats://host:4222 or tls://user:password@host:4222, separated by commas, a password percent-encoded", func(s string) bool {
 		for u := range strings.SplitSeq(s, ",") {
 			parsed, err := url.Parse(strings.TrimSpace(u))
 			if err != nil || parsed.Host == "" {

@@ -44,6 +44,11 @@ those. What is set stays set when everything is restarted.`,
 		s.Rest(&words, "off|on|PERCENT%", "what to set, as the last word")
 		log.add(s)
 		return func(ctx context.Context, std stdio) error {
+			percent, ok := percentOff(words)
+			if len(words) > 0 && !ok {
+				return s.Wrong("what to set is %.60q; allowed is one of off, on, and a percentage such as 25%%, as the last word, behind all flags",
+					config.Shown(strings.Join(words, " ")))
+			}
 			if err := brokerNamed(s, &cfg, ""); err != nil {
 				return err
 			}
@@ -51,14 +56,10 @@ those. What is set stays set when everything is restarted.`,
 			if s.Given("tenant") {
 				target = killswitch.Tenant(tenant)
 			}
-			to := &set
-			switch percent, ok := percentOff(words); {
-			case len(words) == 0:
-				to = nil
-			case !ok:
-				return s.Wrong("what to set is %.60q; allowed is one of off, on, and a percentage such as 25%%, as the last word", strings.Join(words, " "))
-			default:
+			var to *killswitch.Setting // nil: print what is set
+			if ok {
 				set.Percent = percent
+				to = &set
 			}
 			logger, err := std.logger(log)
 			if err != nil {

@@ -54,7 +54,11 @@ func TestSwitchSaysWhatIsAllowed(t *testing.T) {
 		require.Equal(t, exitUsage, got.code, words)
 		require.Contains(t, got.err, "one of off, on, and a percentage such as 25%", words)
 	}
-	got := called(t.Context(), nil, "switch", "off")
+	got := called(t.Context(), nil, "switch", "off", "--nats", "nats://a:secret@127.0.0.1:1")
+	require.Equal(t, exitUsage, got.code)
+	require.Contains(t, got.err, "behind all flags")
+	require.NotContains(t, got.err, "secret")
+	got = called(t.Context(), nil, "switch", "off")
 	require.Equal(t, exitUsage, got.code)
 	require.Contains(t, got.err, "--nats")
 	got = called(t.Context(), nil, "switch", "--nats", "nats://127.0.0.1:1", "--reason", strings.Repeat("x", 257), "off")

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -159,6 +160,26 @@ func TestABadValueIsShownHarmless(t *testing.T) {
 	err := s.Parse([]string{"--lease", "\x1b[2J" + strings.Repeat("x", 1000)}, env())
 	require.NotContains(t, err.Error(), "\x1b")
 	require.Less(t, len(err.Error()), 300)
+}
+
+// A URL with a password in it that is not well-formed is no reason to log the password.
+func TestABadValueIsShownWithoutAPassword(t *testing.T) {
+	t.Parallel()
+	for value, shown := range map[string]string{
+		"nats://relay:se/cr@t@broker:4222":                     "nats://…@broker:4222",
+		"nats://a:secret@one:4222,nats://b:secr,et@two:4222":   "nats://…@two:4222",
+		"relay:secret@broker:4222":                             "…@broker:4222",
+		"nats://" + strings.Repeat("s", 100) + "@broker:4222/": "nats://…@broker:4222/",
+		"nats://broker:port":                                   "nats://broker:port",
+	} {
+		require.Equal(t, shown, config.Shown(value))
+		for _, args := range [][]string{{"--lease", value}, {value}, nil} {
+			s, _ := declare()
+			err := s.Parse(args, env("REJOIN_LEASE", value))
+			require.ErrorContains(t, err, strconv.Quote(shown))
+			require.NotContains(t, err.Error(), "se"+"cr")
+		}
+	}
 }
 
 func TestHelpIsAskedForAnywhere(t *testing.T) {
