@@ -15,8 +15,8 @@ var devCommand = command{
 	about: config.About{
 		Summary: "run everything on this machine: broker, relay, worker, janitor, and a demo run to watch",
 		Text: `Runs a NATS server inside this process, serves runs from it over HTTP, and answers what is sent to chats, with
-an agent that needs no model unless --agent names another. The chat "demo" always has a run to watch: about a
-minute of reasoning, a tool call and text, then a pause and the next one.
+an agent that needs no model unless --agent names another. Without --auth jwt the chat "demo" always has a run to
+watch: about a minute of reasoning, a tool call and text, then a pause and the next one.
 
 What is stored is removed at the end, unless --store says where to keep it. SIGTERM and Ctrl-C stop it: streams
 are closed between frames, and the exit code is 0.`,
@@ -44,7 +44,7 @@ are closed between frames, and the exit code is 0.`,
 		runFlags(s, &cfg)
 		w.add(s, app.AgentDemo, true)
 		turnFlags(s, &forward)
-		s.Add(config.Switch(&cfg.Demo), "demo", "Produce runs to watch in the chat \"demo\".")
+		s.Add(config.Switch(&cfg.Demo), "demo", "Produce runs to watch in the chat \"demo\"; not with --auth jwt.")
 		traceFlags(s, &cfg)
 		log.add(s)
 		return func(ctx context.Context, std stdio) error {

@@ -17,7 +17,7 @@ var relayCommand = command{
 as many as you like behind any load balancer.
 
 While the broker is away the relay stays up, unready (/readyz), and its streams wait; it reconnects by itself
-for as long as it takes.`,
+for as long as it takes. It exits when the broker refuses its user twice, as after a change of the password.`,
 		Examples: []string{
 			"rejoin relay --nats nats://127.0.0.1:4222",
 			"rejoin relay --nats nats://n1:4222,nats://n2:4222,nats://n3:4222 --replicas 3 --addr :8080 " +
