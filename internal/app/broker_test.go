@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rejoin/rejoin/internal/app"
@@ -75,6 +77,18 @@ func TestMissingStreamsAreSaidWhereTheyMayNotBeMade(t *testing.T) {
 	a, err := app.New(app.Config{Addr: "127.0.0.1:0", NATS: broker.ClientURL(), NoProvision: true, Connect: time.Hour})
 	require.NoError(t, err)
 	require.ErrorIs(t, a.Run(t.Context()), runs.ErrNotProvisioned)
+}
+
+// A NATS server that was started without -js answers no question about streams.
+func TestABrokerWithoutJetStreamIsSaid(t *testing.T) {
+	t.Parallel()
+	url := broker(t, func(o *server.Options) { o.JetStream = false })
+	nc, err := nats.Connect(url)
+	require.NoError(t, err)
+	defer nc.Close()
+	_, err = runs.Open(t.Context(), nc, runs.Config{Provision: true})
+	require.ErrorIs(t, err, nats.ErrNoResponders)
+	require.ErrorContains(t, err, "JetStream (-js)")
 }
 
 func TestTwoRelaysShareABroker(t *testing.T) {

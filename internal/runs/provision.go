@@ -143,7 +143,9 @@ func (s *Store) streamNames(ctx context.Context) ([]string, error) {
 		}
 		return lister.Err()
 	})
-	if err != nil {
+	if errors.Is(err, nats.ErrNoResponders) {
+		return nil, fmt.Errorf("looking for the streams: %w; does the server run JetStream (-js), for this user's account and domain?", err)
+	} else if err != nil {
 		return nil, fmt.Errorf("looking for the streams: %w", err)
 	}
 	return names, nil
