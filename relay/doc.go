@@ -7,6 +7,7 @@
 //	tcp_linux.go     telling the kernel how long a peer may be silent
 //	routes.go        which path leads where; errors become answers in one place
 //	identity.go      who may ask what
+//	refusals.go      what clients and operators are told of refused credentials
 //	grant.go         credentials, and what a resume token shows
 //	session.go       /chat/{chat_id}/session: the address of a chat's run
 //	expiry.go        nobody watches for longer than their credential is good

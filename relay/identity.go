@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 
@@ -66,9 +65,10 @@ func (s *Server) guard(a access, next http.Handler) http.Handler {
 	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
 		id, err := s.authenticate(r, a)
 		if err != nil {
-			return refuse(w, err)
+			return s.refuse(w, r, err)
 		}
 		if !a.allows(id) {
+			s.credentials.note(r, refusedRole, nil)
 			return problem.New(problem.Forbidden, "this needs %s, which the credential does not have", a.needs())
 		}
 		r = r.WithContext(auth.With(r.Context(), id))
@@ -93,23 +93,4 @@ func bearer(r *http.Request) (string, error) {
 		return "", auth.ErrInvalid
 	}
 	return strings.TrimSpace(token), nil
-}
-
-// refuse says which credential is needed, and not what was wrong with the one given.
-func refuse(w http.ResponseWriter, err error) error {
-	const realm = auth.Challenge
-	switch {
-	case errors.Is(err, auth.ErrNoCredential):
-		w.Header().Set("WWW-Authenticate", realm)
-		return problem.New(problem.Unauthenticated, "there is no credential; send Authorization: Bearer and a token").Because(err)
-	case errors.Is(err, auth.ErrExpired):
-		w.Header().Set("WWW-Authenticate", auth.ExpiredChallenge)
-		return problem.New(problem.TokenExpired, "the token has expired; come back with a fresh one").Because(err)
-	case errors.Is(err, auth.ErrInvalid):
-		w.Header().Set("WWW-Authenticate", realm+`, error="invalid_token"`)
-		return problem.New(problem.InvalidToken, "the token is not accepted here").Because(err)
-	case errors.Is(err, auth.ErrUnavailable):
-		return unavailable(problem.Unavailable, "tokens cannot be checked at the moment; try again later").Because(err)
-	}
-	return err
 }

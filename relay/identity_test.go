@@ -144,3 +144,21 @@ func TestNobodyIsAskedWithoutAuth(t *testing.T) {
 	f := newFabric(t, nil)
 	require.Equal(t, http.StatusNoContent, f.do(http.MethodPost, "/chat/live", `{"chat_id":"c","protocol":1}`, "Authorization", "Basic dTpw").status)
 }
+
+// What clients are not told, operators are: why tokens are refused, now and then, and how
+// many.
+func TestRefusalsAreToldToOperators(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	for range 3 {
+		f.do(http.MethodPost, "/chat/live", `{"chat_id":"c","protocol":1}`, as("garbage")...)
+	}
+	f.do(http.MethodPost, "/chat/live", `{"chat_id":"c","protocol":1}`)
+	f.do(http.MethodPost, "/chat/live", `{"chat_id":"c","protocol":1}`, as("t/u/admin")...)
+	for why, n := range map[string]float64{"invalid": 3, "none": 1, "role": 1, "expired": 0} {
+		require.Equal(t, n, f.number(`rejoin_credentials_refused_total{why="`+why+`"}`), why)
+	}
+	require.Equal(t, 1, strings.Count(f.logs.String(), "level=WARN msg=\"credentials are refused"))
+	require.Contains(t, f.logs.String(), "secret detail")
+	require.NotContains(t, f.logs.String(), "garbage")
+}

@@ -16,14 +16,15 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 
-	observers prometheus.Gauge
-	waiters   prometheus.Gauge
-	refused   *prometheus.CounterVec
-	opened    *prometheus.CounterVec
-	closed    *prometheus.CounterVec
-	frames    *prometheus.CounterVec
-	bytes     prometheus.Counter
-	panics    prometheus.Counter
+	observers   prometheus.Gauge
+	waiters     prometheus.Gauge
+	refused     *prometheus.CounterVec
+	credentials *prometheus.CounterVec
+	opened      *prometheus.CounterVec
+	closed      *prometheus.CounterVec
+	frames      *prometheus.CounterVec
+	bytes       prometheus.Counter
+	panics      prometheus.Counter
 
 	connections  prometheus.Gauge
 	turnedAway   *prometheus.CounterVec
@@ -86,6 +87,7 @@ func (m *Metrics) observe() {
 	m.frames = m.vector("rejoin_frames_total", "Frames written, by type.", "type", frameTypes)
 	m.bytes = m.counter("rejoin_stream_bytes_total", "Bytes written to streams, before any transfer encoding.")
 	m.limited()
+	m.credentials = m.vector("rejoin_credentials_refused_total", "Requests refused for their credential, by why; the reasons are in the log.", "why", credentialRefusals)
 	m.panics = m.counter("rejoin_http_panics_total", "Panics in handlers; each is a fault to report.")
 	m.switched = m.gauge("rejoin_switched_off_percent", "Percentage of all tenants' chats that may not be watched.")
 	m.turns = m.vector("rejoin_turns_taken_total", "Messages taken, by what became of them.", "how", sends)

@@ -96,7 +96,7 @@ func (s *Server) handle(h handler) http.HandlerFunc {
 			panic(http.ErrAbortHandler)
 		}
 		if errors.Is(err, errCredential) { // it expired while the request waited
-			err = refuse(w, err)
+			err = s.refuse(w, r, err)
 		}
 		p := answerTo(r.Context(), err)
 		if p == nil { // the client has left; for a handler that just returns, net/http would answer 200

@@ -16,21 +16,22 @@ import (
 
 // Server is one relay. It holds nothing that its death could lose.
 type Server struct {
-	cfg       Config
-	log       *slog.Logger
-	metrics   *Metrics
-	observers *observers
-	switches  *switchboard
-	tracer    *tracing.Tracer
-	room      *semaphore.Weighted // bytes that messages may take at once
-	aside     *semaphore.Weighted // the same for answers
-	histories *seats              // answers with saved turns at once
-	paces     *paces
-	conns     *connections
-	unready   atomic.Bool
-	handler   http.Handler
-	base      context.Context
-	breakOff  context.CancelCauseFunc // ends every request
+	cfg         Config
+	log         *slog.Logger
+	metrics     *Metrics
+	observers   *observers
+	switches    *switchboard
+	tracer      *tracing.Tracer
+	credentials *refusedCredentials
+	room        *semaphore.Weighted // bytes that messages may take at once
+	aside       *semaphore.Weighted // the same for answers
+	histories   *seats              // answers with saved turns at once
+	paces       *paces
+	conns       *connections
+	unready     atomic.Bool
+	handler     http.Handler
+	base        context.Context
+	breakOff    context.CancelCauseFunc // ends every request
 }
 
 // New makes a relay that serves once Serve is called, or through Handler. The error
@@ -49,6 +50,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Auth != nil {
 		s.observers.guard = newCredentials(s.stillValid)
 	}
+	s.credentials = &refusedCredentials{log: s.log, metrics: s.metrics}
 	s.tracer = tracing.New(cfg.Tracing)
 	s.switches = newSwitchboard(cfg.Switch, s.metrics)
 	s.observers.owners.limit, s.observers.runs.limit = cfg.Limits.OwnerObservers, cfg.Limits.RunObservers
