@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,6 +113,8 @@ func (a *App) Run(ctx context.Context) error {
 	a.addr.Store(ln.Addr().String())
 	a.ops.Store(o.Addr())
 	o.Ready(r.server.Ready)
+	cfg.Logger.Info("serving", "version", ReadVersion(cfg.Version).Version, "addr", a.Addr(), "ops", o.Addr(), "broker", b.name(),
+		"auth", cmp.Or(cfg.Auth.Kind, AuthNone), "sweeping", !cfg.NoJanitor, "working", cfg.Worker != nil)
 	return a.serve(ctx, r, b, ln)
 }
 

@@ -176,6 +176,14 @@ func (b *broker) guard(ctx context.Context, hurry func()) (guarded context.Conte
 	}
 }
 
+// name is where the broker is, as it may be logged.
+func (b *broker) name() string {
+	if b.server != nil {
+		return "embedded"
+	}
+	return withoutSecrets(b.nc.ConnectedUrl())
+}
+
 // close lets go of the broker. An embedded one stops, and its files are closed.
 func (b *broker) close() {
 	if b.store != nil {

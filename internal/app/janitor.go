@@ -45,7 +45,8 @@ func RunJanitor(ctx context.Context, cfg Config) error {
 		janitor.Run(ctx)
 	}()
 	o.Ready(canary.Check)
-	cfg.Logger.Info("sweeping", "lease", cfg.Lease, "partitions", b.store.Partitions())
+	cfg.Logger.Info("sweeping", "version", ReadVersion(cfg.Version).Version, "broker", b.name(), "lease", cfg.Lease,
+		"partitions", b.store.Partitions(), "ops", o.Addr())
 	select {
 	case <-ctx.Done():
 		err = nil
@@ -54,5 +55,6 @@ func RunJanitor(ctx context.Context, cfg Config) error {
 	}
 	stop()
 	<-swept
+	cfg.Logger.Info("stopped")
 	return err
 }

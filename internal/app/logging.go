@@ -14,7 +14,7 @@ func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		return nil, fmt.Errorf("%w: log level is %.20q, allowed are debug, info, warn, error", ErrConfig, level)
 	}
-	opts := &slog.HandlerOptions{Level: l}
+	opts := &slog.HandlerOptions{Level: l, ReplaceAttr: inWords}
 	switch format {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, opts)), nil
@@ -22,6 +22,15 @@ func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
 		return slog.New(slog.NewJSONHandler(w, opts)), nil
 	}
 	return nil, fmt.Errorf("%w: log format is %.20q, allowed are text, json", ErrConfig, format)
+}
+
+// inWords writes times such as 1.5s alike in both formats; JSON would have their
+// nanoseconds.
+func inWords(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 // quieter passes on warnings and errors only, and everything once debug lines are

@@ -150,9 +150,11 @@ func RunWorker(ctx context.Context, cfg Config, hurry <-chan struct{}) error {
 		janitor := runs.NewJanitor(b.store, janitorConfig(cfg, JanitorMetrics(m.reg)))
 		sweeping.Go(func() { janitor.Run(background) })
 	}
+	log.Info("working", "version", ReadVersion(cfg.Version).Version, "broker", b.name(), "sweeping", !cfg.NoJanitor, "ops", o.Addr())
 	err = w.run(ctx, hurry)
 	stopBackground()
 	sweeping.Wait()
+	log.Info("stopped")
 	if lost := end(); lost != nil {
 		return lost
 	}

@@ -163,6 +163,7 @@ func (w *Worker) drain() error {
 		w.jobs.Wait()
 		close(over)
 	}()
+	w.log.Info("stopping: no more turns are claimed", "running", len(w.places), "grace", w.cfg.Grace)
 	grace := time.NewTimer(w.cfg.Grace)
 	defer grace.Stop()
 	select {
