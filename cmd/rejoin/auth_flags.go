@@ -23,7 +23,7 @@ func authFlags(s *config.Set, c *app.Config) {
 	s.Add(config.Switch(&a.Insecure), "insecure",
 		"With --auth none, serve on any address: whoever reaches it may do everything. The same for --nats-addr. With --jwks-url, take keys over http://.")
 	s.Add(keysFile(&a.JWT.KeyFile), "jwt-keys",
-		"The keys that tokens are signed with: public ones or certificates in PEM, a JWK, a JWK set, or the secret for HS256\n(at least 32 bytes). Read again when it changes.")
+		"The keys that tokens are signed with: public ones or certificates in PEM, a JWK, a JWK set, or the secret for HS256\n(one line of at least 32 bytes without spaces). Read again when it changes.")
 	s.Add(config.Text(&a.JWT.JWKSURL, "URL", "a URL such as https://issuer.example/keys", isKeysURL), "jwks-url",
 		"Where a JWK set with them is served. It is fetched once a minute, and when a token names an unknown key.")
 	issuerFlags(s, &a.JWT)

@@ -112,7 +112,7 @@ func TestKeysFromAURLRotate(t *testing.T) {
 		time.Sleep(50 * time.Minute)
 		require.True(t, j.Valid(second))
 		require.InDelta(t, 52, is.count(), 7, "once a minute")
-		require.Equal(t, 2, strings.Count(log.String(), "keys for credentials"), "said when they change, and only then")
+		require.Equal(t, 2, strings.Count(log.String(), "keys for tokens"), "said when they change, and only then")
 	})
 }
 

@@ -7,12 +7,15 @@ import (
 	"encoding/pem"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // parseKeys reads a document with keys. What it is shows in how it begins: "{" is a JWK
 // or a JWK set, "-----BEGIN" somewhere is PEM, and anything else is a secret for HS256,
 // all of it but one line break at the end. What looks like a public key in another form
-// is refused, since everybody who knows it could sign with it otherwise.
+// is refused, since everybody who knows it could sign with it otherwise; so is a text of
+// several words or lines, which is a file given by mistake.
 func parseKeys(doc []byte, for_ purpose) (*keyset, error) {
 	trimmed := bytes.TrimSpace(doc)
 	switch {
@@ -28,11 +31,26 @@ func parseKeys(doc []byte, for_ purpose) (*keyset, error) {
 	if form := publicForm(trimmed); form != "" {
 		return nil, fmt.Errorf("%w: this is %s; allowed are PEM, a JWK, a JWK set, or a secret", ErrKeys, form)
 	}
-	k, err := newSecret(withoutBreak(doc))
+	secret := withoutBreak(doc)
+	if isProse(secret) {
+		return nil, fmt.Errorf("%w: this is a text with spaces or several lines, which is no secret; allowed are PEM, a JWK, a JWK set, "+
+			"or a secret, which is one line without spaces", ErrKeys)
+	}
+	k, err := newSecret(secret)
 	if err != nil {
 		return nil, err
 	}
-	return newKeyset(false, []*key{k}, nil)
+	set, err := newKeyset(false, []*key{k}, nil)
+	if err == nil {
+		set.plain = len(secret)
+	}
+	return set, err
+}
+
+// isProse says whether a document is text with white space in it. Random bytes, which may
+// have any byte among them, are no text.
+func isProse(doc []byte) bool {
+	return utf8.Valid(doc) && bytes.ContainsFunc(doc, unicode.IsSpace)
 }
 
 // parsePEM reads public keys and certificates. Of a certificate the key counts, and

@@ -142,7 +142,15 @@ func (r *keyring) take(set *keyset) {
 	if len(set.keys) == 0 {
 		level = slog.LevelError
 	}
-	r.log.Log(context.Background(), level, "keys for credentials", "source", r.source.name, "keys", set.ids(), "not_used", set.skipped)
+	what := "keys for tokens"
+	if r.source.use == forSigning {
+		what = "keys for resume tokens"
+	}
+	if set.plain > 0 { // of a file that may have been given by mistake
+		r.log.Log(context.Background(), level, what+": the file is taken as an HS256 secret", "source", r.source.name, "bytes", set.plain)
+		return
+	}
+	r.log.Log(context.Background(), level, what, "source", r.source.name, "keys", set.ids(), "not_used", set.skipped)
 }
 
 // ask has the keys loaded once more, unless that was just done, and waits until it was

@@ -11,6 +11,7 @@ type keyset struct {
 	named   bool // every token must name its key
 	keys    []*key
 	skipped []string // why some keys of the document are not used
+	plain   int      // how long the document is in bytes where it is a secret by itself, else 0
 }
 
 // newKeyset checks the bounds of a set that has all its keys.
@@ -25,7 +26,7 @@ func newKeyset(named bool, keys []*key, skipped []string) (*keyset, error) {
 	if len(keys) == 0 && len(skipped) > 0 {
 		return nil, fmt.Errorf("%w: none of them can be used: %s", ErrKeys, strings.Join(skipped, "; "))
 	}
-	return &keyset{named, keys, skipped}, nil
+	return &keyset{named: named, keys: keys, skipped: skipped}, nil
 }
 
 // candidates are the keys that may have signed a token with this name of a key, "" for

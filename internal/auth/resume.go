@@ -67,7 +67,11 @@ func NewResume(c ResumeConfig) (*Resume, error) {
 		parser: newParser(c.Leeway, jwt.WithAudience(resumeAudience))}
 	var err error
 	if r.random {
-		r.ring, err = randomRing(c.Logger)
+		level := slog.LevelInfo
+		if c.Callers == nil {
+			level = slog.LevelDebug // nobody is authenticated: whoever may watch a run needs no token for it
+		}
+		r.ring, err = randomRing(c.Logger, level)
 	} else {
 		r.ring, err = openKeyFile(c.KeyFile, forSigning, orElse(c.Refresh, defaultFileRefresh), fileMinRefresh, c.Logger)
 	}
@@ -80,7 +84,7 @@ func NewResume(c ResumeConfig) (*Resume, error) {
 	return r, nil
 }
 
-func randomRing(log *slog.Logger) (*keyring, error) {
+func randomRing(log *slog.Logger, level slog.Level) (*keyring, error) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKeys, err)
@@ -92,7 +96,7 @@ func randomRing(log *slog.Logger) (*keyring, error) {
 	k.id, k.sign = "random-"+rand.Text()[:8], private
 	ring := newKeyring(source{name: "memory", use: forSigning}, 0, 0, log)
 	ring.set.Store(&keyset{named: true, keys: []*key{k}})
-	ring.log.Info("resume tokens are signed with a key of this process alone: with more than one relay, give all the same keys")
+	ring.log.Log(context.Background(), level, "resume tokens are signed with a key of this process alone: with more than one relay, give all the same keys")
 	return ring, nil
 }
 
