@@ -4,6 +4,7 @@
 //	set.go     Set: one command's flags; parsing, the environment, precedence
 //	values.go  the kinds of value: what each accepts and how it says so
 //	shown.go   what was typed, without what may be a password
+//	secret.go  values that no error repeats
 //	help.go    the page that --help prints
 //	errors.go  UsageError
 //

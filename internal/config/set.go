@@ -93,7 +93,7 @@ func (s *Set) Parse(args []string, lookup func(string) (string, bool)) error {
 	if rest := s.fs.Args(); len(rest) > 0 && s.rest != nil {
 		*s.rest.p = rest
 	} else if len(rest) > 0 {
-		return s.wrong("there is an argument %.60q that belongs to no flag; %s", Shown(rest[0]), s.takes("allowed are flags only: "))
+		return s.wrong("there is an argument %s that belongs to no flag; %s", s.Word(rest[0]), s.takes("allowed are flags only: "))
 	}
 	for _, e := range s.flags {
 		value, ok := lookup(Env(e.name))
@@ -101,7 +101,7 @@ func (s *Set) Parse(args []string, lookup func(string) (string, bool)) error {
 			continue
 		}
 		if err := s.fs.Set(e.name, value); err != nil {
-			return s.wrong("%s is %.60q; allowed is %s", Env(e.name), Shown(value), e.Allowed())
+			return s.wrong("%s %s; allowed is %s", Env(e.name), e.is(value), e.Allowed())
 		}
 	}
 	return nil
@@ -115,7 +115,7 @@ func (s *Set) explain(err error) error {
 	for _, e := range s.flags {
 		var bad *badValue
 		if errors.As(e.bad, &bad) {
-			return s.wrong("--%s is %.60q; allowed is %s", e.name, Shown(bad.value), e.Allowed())
+			return s.wrong("--%s %s; allowed is %s", e.name, e.is(bad.value), e.Allowed())
 		}
 	}
 	for _, e := range s.flags {
