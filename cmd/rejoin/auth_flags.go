@@ -83,7 +83,7 @@ type credential struct{ token, file string }
 
 // credentialFlags say with which token a relay is called.
 func credentialFlags(s *config.Set, c *credential) {
-	s.Add(config.Text(&c.token, "TOKEN", "a token", nil), "token", "The token to call the relay with. Others on this machine can see arguments: better use the variable, or a file.")
+	s.Add(config.Secret(config.Text(&c.token, "TOKEN", "a token", nil)), "token", "The token to call the relay with. Others on this machine can see arguments: better use the variable, or a file.")
 	s.Add(config.Text(&c.file, "FILE", "the name of a file", nil), "token-file",
 		"A file with the token, read again whenever one is needed, so that it can be replaced by a fresh one.")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rejoin/rejoin/internal/app"
@@ -17,4 +18,12 @@ func browserFlags(s *config.Set, c *app.Config) {
 	c.MaxWait = relay.MaxWait
 	s.Add(config.Duration(&c.MaxWait, time.Second, relay.MaxWait), "max-wait",
 		"The longest that a request waits for a run to appear (wait_ms), during which nothing is sent. Keep it below\nwhat any proxy before the relay allows for silence.")
+}
+
+// checkBrowser says what does not fit together, in the words of the flags.
+func checkBrowser(s *config.Set, c *app.Config) error {
+	if len(c.Origins) > 1 && slices.Contains(c.Origins, "*") {
+		return s.Wrong("--cors-origin is * and %d more; allowed is * alone, which lets every page in, without cookies, or the origins one by one", len(c.Origins)-1)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ What is stored is removed at the end, unless --store says where to keep it. SIGT
 are closed between frames, and the exit code is 0.`,
 		Examples: []string{
 			"rejoin dev",
-			"rejoin dev --addr 127.0.0.1:9000 --store ./data --demo=false",
+			"rejoin dev --addr 127.0.0.1:9000 --store ./rejoin-data --demo=false",
 			"rejoin dev --lease 2s --retain 30s --nats-addr 127.0.0.1:4222",
 			"rejoin dev --agent agui --url http://127.0.0.1:8000/agent",
 			"rejoin dev --agent acp --root . -- npx some-acp-agent",
@@ -48,7 +49,7 @@ are closed between frames, and the exit code is 0.`,
 		traceFlags(s, &cfg)
 		log.add(s)
 		return func(ctx context.Context, std stdio) error {
-			if err := checkAuth(s, &cfg); err != nil {
+			if err := cmp.Or(checkAuth(s, &cfg), checkBrowser(s, &cfg)); err != nil {
 				return err
 			}
 			logger, err := std.logger(log)

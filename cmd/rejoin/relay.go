@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ for as long as it takes. It exits when the broker refuses its user twice, as aft
 			if err := brokerNamed(s, &cfg, " For one inside this process: rejoin dev"); err != nil {
 				return err
 			}
-			if err := checkAuth(s, &cfg); err != nil {
+			if err := cmp.Or(checkAuth(s, &cfg), checkBrowser(s, &cfg)); err != nil {
 				return err
 			}
 			logger, err := std.logger(log)

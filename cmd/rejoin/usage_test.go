@@ -108,6 +108,7 @@ func TestWrongCallsSayWhatIsAllowedAndExit2(t *testing.T) {
 		{"tail --chat c --raw --folded", []string{"exclude each other"}},
 		{"tail --chat " + strings.Repeat("c", 257), []string{"1 to 256 bytes"}},
 		{"dev --cors-origin https://app.example.com/", []string{`--cors-origin is "https://app.example.com/"`, "scheme://host:port"}},
+		{"dev --cors-origin https://a.example --cors-origin *", []string{"--cors-origin is * and 1 more", "* alone"}},
 		{"dev --max-wait 31s", []string{"--max-wait", "from 1s to 30s"}},
 		{"dev --lease 1500ms", []string{`--lease is "1500ms"`, "in whole seconds, such as 15s"}},
 		{"dev --url http://agent", []string{"REJOIN_URL", "--agent agui"}},
@@ -121,6 +122,23 @@ func TestWrongCallsSayWhatIsAllowedAndExit2(t *testing.T) {
 		for _, s := range c.says {
 			require.Contains(t, got.err, s, c.args)
 		}
+	}
+}
+
+// Whoever forgets a colon or quotes does not find the secret in a log.
+func TestSecretsAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"dev", "--agent-header", "Authorization Bearer SECRET1"},
+		{"dev", "--agent", "agui", "--url", "http://a", "--agent-header", "Authorization:", "SECRET1"},
+		{"worker", "--nats", "nats://h", "--agent", "demo", "--save-url", "http://a", "--save-secret", "one", "SECRET1"},
+		{"tail", "--chat", "c", "--token", "Bearer", "SECRET1"},
+		{"dev", "--forward-headers", "Authorization: Bearer SECRET1"},
+	} {
+		got := called(t.Context(), nil, args...)
+		require.Equal(t, exitUsage, got.code, args)
+		require.NotContains(t, got.err, "SECRET1")
+		require.Regexp(t, "not repeated here", got.err)
 	}
 }
 

@@ -93,7 +93,7 @@ func (w *workerFlags) add(s *config.Set, agent string, elsewhere bool) {
 	w.idle, w.processes = 5*time.Minute, 32
 	s.Add(config.OneOf(&w.agent, kinds...), "agent", about)
 	s.Add(config.Text(&w.url, "URL", "an http or https URL", isHTTP), "url", "agui: where the agent takes a POST.")
-	s.Add(config.List(&w.headers, "HEADER", "\"Name: value\"", isHeader), "agent-header",
+	s.Add(config.Secret(config.List(&w.headers, "HEADER", "\"Name: value\", with its colon", isHeader)), "agent-header",
 		"agui: sent with every request to the agent. May be given more than once; in the environment one a line.")
 	s.Add(config.Text(&w.dir, "DIR", "the name of a directory", nil), "agent-dir", "acp: where the agent works. Without it in --root, or here.")
 	s.Add(config.Text(&w.root, "DIR", "the name of a directory", nil), "root",
@@ -107,7 +107,7 @@ func (w *workerFlags) add(s *config.Set, agent string, elsewhere bool) {
 		"Where answered turns are saved: in the built-in history, or nowhere, and then no run ends as persisted.\n--save-url saves them there instead.")
 	s.Add(config.Text(&w.saveURL, "URL", "an http or https URL", isHTTP), "save-url",
 		"Where to POST each answered turn, with an idempotency key, until it is accepted or the time is over. A 2xx\nmeans saved; 409, 410 and 412 that the chat has moved on.")
-	s.Add(config.Text(&w.saveSecret, "SECRET", "the secret that the receiver checks signatures with", nil), "save-secret",
+	s.Add(config.Secret(config.Text(&w.saveSecret, "SECRET", "the secret that the receiver checks signatures with", nil)), "save-secret",
 		"Signs what is sent to --save-url. Better given in the environment.")
 	s.Add(config.Duration(&w.saveTimeout, 100*time.Millisecond, time.Hour), "save-timeout",
 		"How long saving a turn may take, before its run ends as not persisted.")
@@ -124,7 +124,7 @@ func (w *workerFlags) config(s *config.Set) (*app.WorkerConfig, error) {
 	case w.agent == app.AgentACP && len(w.command) == 0:
 		return nil, s.Wrong("--agent acp needs a command behind \"--\", such as: -- npx some-acp-agent")
 	case w.agent != app.AgentACP && len(w.command) > 0:
-		return nil, s.Wrong("there is an argument %.60q; a command is only for --agent acp", w.command[0])
+		return nil, s.Wrong("there is an argument %s; a command is only for --agent acp", s.Word(w.command[0]))
 	case w.agent != app.AgentAGUI && w.url != "":
 		return nil, s.Wrong("--url (REJOIN_URL) is only for --agent agui, and says where the agent is; --agent is %q", w.agent)
 	case w.saveSecret != "" && w.saveURL == "":
@@ -157,14 +157,14 @@ func isHeaderName(s string) bool { return headerName.MatchString(s) }
 
 // turnFlags say what of a client's request an agent gets.
 func turnFlags(s *config.Set, forward *string) {
-	s.Add(config.Text(forward, "NAME[,NAME]", "names of headers, separated by commas", func(s string) bool {
+	s.Add(config.Secret(config.Text(forward, "NAME[,NAME]", "names of headers without values, separated by commas", func(s string) bool {
 		for name := range strings.SplitSeq(s, ",") {
 			if !isHeaderName(strings.TrimSpace(name)) {
 				return false
 			}
 		}
 		return true
-	}), "forward-headers", "Headers of the requests that send turns, which their agents get too. They are stored with the turn.")
+	})), "forward-headers", "Headers of the requests that send turns, which their agents get too. They are stored with the turn.")
 }
 
 // forwarded is the value of --forward-headers.
