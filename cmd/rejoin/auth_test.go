@@ -41,6 +41,8 @@ func devJWT(t *testing.T, key string) *app.App {
 		JWT: auth.JWTConfig{KeyFile: key + ".pub", Issuer: "me", Audience: "rejoin", TenantClaim: "org"}}})
 }
 
+const hintToken = "; --token (REJOIN_TOKEN) or --token-file (REJOIN_TOKEN_FILE) says"
+
 func TestCommandsCallWithAToken(t *testing.T) {
 	t.Parallel()
 	key := keys(t)
@@ -52,6 +54,7 @@ func TestCommandsCallWithAToken(t *testing.T) {
 	got := called(t.Context(), strings.NewReader(deltas(1, 3)), "publish", "--url", url, "--chat", "c")
 	require.Equal(t, exitFailed, got.code)
 	require.Contains(t, got.err, "unauthenticated")
+	require.Contains(t, got.err, hintToken)
 
 	got = called(t.Context(), strings.NewReader(deltas(1, 3)), "publish", "--url", url, "--chat", "c", "--owner", "ann", "--token", producer)
 	require.Zero(t, got.code, got.err)
@@ -71,7 +74,17 @@ func TestCommandsCallWithAToken(t *testing.T) {
 	got = called(t.Context(), nil, "tail", "--url", url, "--chat", "c", "--token", token(t, key, "ann"))
 	require.Equal(t, exitFailed, got.code, "it names no tenant")
 	require.Contains(t, got.err, "401")
+	require.Contains(t, got.err, hintToken)
 	require.NotContains(t, got.err, ann)
+
+	got = called(t.Context(), nil, "probe", "--url", url)
+	require.Equal(t, exitFailed, got.code)
+	require.Contains(t, got.out, url+" could not be checked: HTTP 401")
+	require.Contains(t, got.out, hintToken)
+	got = called(t.Context(), nil, "probe", "--url", url, "--token", ann)
+	require.Equal(t, exitFailed, got.code)
+	require.Contains(t, got.out, url+" could not be checked: HTTP 403")
+	require.NotContains(t, got.out, hintToken)
 
 	probe := called(t.Context(), nil, "probe", "--url", url, "--events", "12", "--rate", "100", "--token", token(t, key, "probe", append(org, "--roles", "producer,observer")...))
 	require.Zero(t, probe.code, probe.out)

@@ -65,9 +65,18 @@ func runProbe(ctx context.Context, c probe.Config, json bool, std stdio) error {
 	case out.err != nil:
 		return out.err
 	case err == nil:
-		return out.verdict(fmt.Sprintf("%s keeps the contract: %s passed in %v", printable(c.URL), counted(out.n, "check"), took))
+		return out.verdict(fmt.Sprintf("%s keeps the contract: %s passed in %v", printable(config.Shown(c.URL)), counted(out.n, "check"), took))
 	case errors.Is(err, probe.ErrFailed):
-		if err := out.verdict(fmt.Sprintf("%s FAILED: %v; it took %v", printable(c.URL), err, took)); err != nil {
+		if err := out.verdict(fmt.Sprintf("%s FAILED: %v; it took %v", printable(config.Shown(c.URL)), err, took)); err != nil {
+			return err
+		}
+		return &exitError{exitFailed, ""}
+	case errors.Is(err, probe.ErrUnchecked):
+		why := fmt.Sprintf("%s %s%s", printable(config.Shown(c.URL)), printable(err.Error()), hint(err, c.URL))
+		if json {
+			return &exitError{exitFailed, why}
+		}
+		if err := out.verdict(why); err != nil {
 			return err
 		}
 		return &exitError{exitFailed, ""}

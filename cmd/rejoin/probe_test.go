@@ -140,7 +140,13 @@ func TestProbeOfNothing(t *testing.T) {
 	got := probed(t.Context(), "http://127.0.0.1:1", "--patience", "100ms")
 	require.Equal(t, exitFailed, got.code)
 	require.Contains(t, got.out, "refused")
-	require.Contains(t, got.out, "1 of 1 checks failed")
+	require.Contains(t, got.out, "\nhttp://127.0.0.1:1 could not be checked: ")
+	require.Contains(t, got.out, "is a relay running at http://127.0.0.1:1? --url says where")
+	require.NotContains(t, got.out, "contract")
+
+	got = probed(t.Context(), "http://127.0.0.1:1", "--patience", "100ms", "--json")
+	require.Equal(t, exitFailed, got.code)
+	require.Contains(t, got.err, "could not be checked")
 }
 
 func TestProbeFlags(t *testing.T) {

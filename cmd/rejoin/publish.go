@@ -77,8 +77,8 @@ Ctrl-C: what was read is stored, and the run ended as stopped.`,
 				return err
 			}
 			err = publish(ctx, &api{base: o.url, log: logger, patience: o.patience, token: token}, o, std)
-			if hint := nobodyThere(err, o.url); hint != "" {
-				err = fmt.Errorf("%w%s", err, hint)
+			if more := hint(err, o.url); more != "" {
+				err = fmt.Errorf("%w%s", err, more)
 			}
 			return err
 		}

@@ -150,7 +150,7 @@ func ended(ctx context.Context, stream *consumer.Stream, from string, end *subje
 	case ctx.Err() != nil:
 		return &exitError{exitInterrupted, "interrupted" + again}
 	}
-	return &exitError{exitFailed, printable(err.Error()) + nobodyThere(err, from) + again}
+	return &exitError{exitFailed, printable(err.Error()) + hint(err, from) + again}
 }
 
 // endWords says how a run ended.

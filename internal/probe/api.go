@@ -62,6 +62,11 @@ func (e *statusError) Error() string {
 	return s
 }
 
+// Is makes a 401 match ErrUnauthenticated.
+func (e *statusError) Is(target error) bool {
+	return target == ErrUnauthenticated && e.status == http.StatusUnauthorized
+}
+
 func refusal(resp *http.Response) *statusError {
 	e := &statusError{status: resp.StatusCode}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10)) // half an explanation is better than none
@@ -94,7 +99,7 @@ func (p *prober) request(ctx context.Context, method, path string, body []byte) 
 	if p.cfg.Token != nil {
 		token, err := p.cfg.Token(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("token: %w", err)
+			return nil, fmt.Errorf("%w: %w", errToken, err)
 		}
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -103,7 +108,7 @@ func (p *prober) request(ctx context.Context, method, path string, body []byte) 
 
 // call makes one request whose answer must have the given status, and reads it as JSON.
 func (p *prober) call(ctx context.Context, path string, header http.Header, body []byte, want int, into any) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.cfg.Patience, fmt.Errorf("no answer within %v", p.cfg.Patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, p.cfg.Patience, fmt.Errorf("%w within %v", errNoAnswer, p.cfg.Patience))
 	defer cancel()
 	req, err := p.request(ctx, http.MethodPost, path, body)
 	if err != nil {

@@ -4,6 +4,7 @@
 //
 //	config.go    Config, Check and what the zero values mean
 //	probe.go     Run: the order of the checks, and cleaning up
+//	outside.go   why nothing could be checked
 //	live.go      checks while the run goes on: independence, dropping and resuming, late readers
 //	late.go      checks once it has ended, from every kind of cursor
 //	retained.go  checks of what is left after some time

@@ -23,6 +23,7 @@ type prober struct {
 	progress *progress
 	repeated int // requests of the producer that had to be sent again
 
+	unchecked     error // why nothing can be checked, nil where something can
 	report        func(Check)
 	over          func() bool // whoever called Run does not want to know any more
 	total, failed int
@@ -35,7 +36,8 @@ const cleanTime = 5 * time.Second
 // goroutine. It uses a chat of its own, and leaves behind nothing but an ended run, also
 // when ctx ends in the middle.
 //
-// The error is nil when every check passed, else ErrFailed, ErrConfig, or that of ctx.
+// The error is nil when every check passed, else ErrFailed, ErrUnchecked, ErrConfig, or that
+// of ctx.
 func Run(ctx context.Context, cfg Config, report func(Check)) error {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -51,6 +53,8 @@ func Run(ctx context.Context, cfg Config, report func(Check)) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case p.unchecked != nil:
+		return fmt.Errorf("%w: %w", ErrUnchecked, p.unchecked)
 	case p.failed > 0:
 		return fmt.Errorf("%w: %d of %d checks failed", ErrFailed, p.failed, p.total)
 	}
@@ -60,7 +64,11 @@ func Run(ctx context.Context, cfg Config, report func(Check)) error {
 // checks goes on as long as what follows can still tell something.
 func (p *prober) checks(ctx context.Context) {
 	if !p.check("start", "a run in a new chat", func() (string, error) {
-		return "201", p.start(ctx)
+		err := p.start(ctx)
+		if outside(err) {
+			p.unchecked = err
+		}
+		return "201", err
 	}) {
 		return
 	}
