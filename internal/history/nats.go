@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/subjects"
 )
 
@@ -55,7 +56,7 @@ func (h *History) ask(ctx context.Context, m *nats.Msg) (*nats.Msg, error) {
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	if err := nc.PublishMsg(m); err != nil {
-		return nil, err
+		return nil, runs.NotConnected(err)
 	}
 	select {
 	case a := <-answers:

@@ -7,6 +7,8 @@
 //	adapt.go     what of a stream's settings has to change, and what may not
 //	workers.go   the consumer of the work queue
 //	forbidden.go what the user may not ask
+//	unanswered.go  why nothing came of what was asked: no connection, no permission
+//	trouble.go   how often a trouble that lasts is logged
 //	nats.go      reads at the stream's leader, compare-and-set writes, error kinds
 //	ping.go      whether the broker stores and answers
 //	log.go       a run's log: the last record, appending with a fence, settling lost acks

@@ -24,6 +24,8 @@ var (
 	ErrNotProvisioned = errors.New("the fabric's streams do not exist")
 	// ErrForbidden: the broker's permissions do not let this user do it.
 	ErrForbidden = errors.New("the broker does not permit this user")
+	// ErrNotConnected: the connection to the broker is down at the moment.
+	ErrNotConnected = errors.New("not connected to the broker")
 	// ErrRefused: what exists cannot become what is needed without losing something.
 	ErrRefused = errors.New("refused")
 	// ErrAlreadyStreaming: the chat's run is active; matched by *AlreadyStreamingError.

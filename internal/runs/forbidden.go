@@ -60,7 +60,7 @@ func (s *Store) refusal(err error, subject string) error {
 	inbox := cmp.Or(s.nc.Opts.InboxPrefix, strings.TrimSuffix(nats.InboxPrefix, "."))
 	switch text := err.Error(); {
 	case strings.Contains(text, `"`+subject+`"`):
-		return fmt.Errorf("%w to ask on %s", ErrForbidden, subject)
+		return fmt.Errorf("%w to publish to %s", ErrForbidden, subject)
 	case strings.Contains(text, `Subscription to "`+inbox+`.`):
 		return fmt.Errorf("%w to receive answers below %s; has it an inbox prefix of its own?", ErrForbidden, inbox)
 	}

@@ -22,6 +22,7 @@ type JanitorConfig struct {
 	MaxEndedPerOwner int
 	Interval         time.Duration // between sweeps; 0 means a third of Lease, 5 s at the most
 	Tidy             time.Duration // between looks for data without an entry; 0 means a minute
+	Advice           string        // what to do where the user may not sweep, for the log; may be ""
 	Metrics          JanitorMetrics
 	Logger           *slog.Logger // may be nil
 }
@@ -47,6 +48,7 @@ type Janitor struct {
 	orphans map[subjects.RunID]time.Time // first seen without a living producer
 	strays  map[subjects.RunID]time.Time // first seen without an entry
 	tidied  time.Time
+	trouble Trouble         // with sweeping
 	back    <-chan struct{} // closed when the connection has come back since the last sweep
 }
 
@@ -82,8 +84,28 @@ func (j *Janitor) Run(ctx context.Context) {
 			return
 		case <-time.After(j.cfg.Interval - spread/2):
 		}
-		if err := j.Sweep(ctx); err != nil && ctx.Err() == nil {
-			j.log.Warn("sweep not finished; the next one goes on", "error", err)
+		if err := j.Sweep(ctx); ctx.Err() == nil {
+			j.tell(err)
+		}
+	}
+}
+
+// tell logs what became of a sweep.
+func (j *Janitor) tell(err error) {
+	switch {
+	case err == nil:
+		if lasted, was := j.trouble.Over(); was {
+			j.log.Info("sweeps get finished again", "after", lasted)
+		}
+	case errors.Is(err, ErrForbidden):
+		const what = "this user may not sweep"
+		if j.trouble.Due(what, forbiddenEvery) {
+			j.log.Warn(what, "advice", j.cfg.Advice, "error", err)
+		}
+	default:
+		const what = "sweep not finished; the next one goes on"
+		if j.trouble.Due(what, 0) {
+			j.log.Warn(what, "error", err)
 		}
 	}
 }

@@ -26,6 +26,8 @@ type Lease struct {
 	ttl   time.Duration
 	value []byte
 
+	trouble Trouble // with renewing it
+
 	mu   sync.Mutex
 	till time.Time
 }
@@ -73,9 +75,8 @@ func (l *Lease) Renew(ctx context.Context) error {
 func (l *Lease) Run(ctx context.Context, each func(error)) {
 	for {
 		err := l.Renew(ctx)
-		if ctx.Err() == nil && err != nil {
-			l.store.log.Warn("lease not renewed; runs are taken for abandoned when this lasts",
-				"producer", l.id, "held", l.Held(), "error", err)
+		if ctx.Err() == nil {
+			l.tell(err)
 		}
 		if each != nil && ctx.Err() == nil {
 			each(err)
@@ -91,6 +92,24 @@ func (l *Lease) Run(ctx context.Context, each func(error)) {
 		case <-l.store.Reconnected():
 		case <-time.After(wait):
 		}
+	}
+}
+
+// tell logs what became of a renewal: that it fails, that the lease is lost by that, and
+// that it is renewed again.
+func (l *Lease) tell(err error) {
+	if err == nil {
+		if lasted, was := l.trouble.Over(); was {
+			l.store.log.Info("lease renewed again", "producer", l.id, "after", lasted)
+		}
+		return
+	}
+	what := "lease not renewed; runs are taken for abandoned when this lasts"
+	if !l.Held() {
+		what = "lease not held any more; runs may be taken for abandoned until it is renewed"
+	}
+	if l.trouble.Due(what, 0) {
+		l.store.log.Warn(what, "producer", l.id, "error", err)
 	}
 }
 

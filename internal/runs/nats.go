@@ -78,12 +78,13 @@ func (s *Store) atLeader(ctx context.Context, stream string, which map[string]an
 		return message{}, err
 	}
 	var reply *nats.Msg
+	subject, before := s.api+"STREAM.MSG.GET."+stream, s.nc.LastError()
 	err = s.question(ctx, func(ctx context.Context) (err error) {
-		reply, err = s.nc.RequestWithContext(ctx, s.api+"STREAM.MSG.GET."+stream, ask)
+		reply, err = s.nc.RequestWithContext(ctx, subject, ask)
 		return err
 	})
 	if err != nil {
-		return message{}, fmt.Errorf("asking the leader of %s: %w", stream, err)
+		return message{}, fmt.Errorf("asking the leader of %s: %w", stream, s.unanswered(err, subject, before))
 	}
 	var answer struct {
 		Error   *jetstream.APIError `json:"error"`
@@ -127,6 +128,7 @@ func (s *Store) put(ctx context.Context, m *nats.Msg, expect *uint64) (uint64, e
 	if expect != nil {
 		opts = append(opts, jetstream.WithExpectLastSequencePerSubject(*expect))
 	}
+	before := s.nc.LastError()
 	ack, err := s.js.PublishMsg(ctx, m, opts...)
 	if err == nil {
 		return ack.Sequence, nil
@@ -138,7 +140,7 @@ func (s *Store) put(ctx context.Context, m *nats.Msg, expect *uint64) (uint64, e
 			return 0, ErrConflict
 		}
 	}
-	return 0, fmt.Errorf("storing on %s: %w", m.Subject, err)
+	return 0, fmt.Errorf("storing on %s: %w", m.Subject, s.unanswered(err, m.Subject, before))
 }
 
 // putKey stores a value of a bucket by compare-and-set: expect is the revision it
@@ -173,7 +175,7 @@ func (s *Store) purge(ctx context.Context, stream, subject string) error {
 		err = st.Purge(ctx, jetstream.WithPurgeSubject(subject))
 	}
 	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-		return fmt.Errorf("purging %s: %w", subject, err)
+		return fmt.Errorf("purging %s: %w", subject, NotConnected(err))
 	}
 	return nil
 }

@@ -63,12 +63,13 @@ func (s *Store) direct(ctx context.Context, stream string, ask directGet) (all [
 	if err != nil {
 		return nil, false, err
 	}
+	before := s.nc.LastError()
 	err = s.question(ctx, func(ctx context.Context) (err error) {
 		all, more, err = s.answers(ctx, stream, body, max(ask.Batch, len(ask.Multi)))
 		return err
 	})
 	if err != nil {
-		return nil, false, fmt.Errorf("reading %s: %w", stream, err)
+		return nil, false, fmt.Errorf("reading %s: %w", stream, s.unanswered(err, s.api+"DIRECT.GET."+stream, before))
 	}
 	return all, more, nil
 }

@@ -53,11 +53,16 @@ func (s *Store) Switch(ctx context.Context, key string) (Switch, error) {
 
 // ChangeSwitch reads a switch at the leader, nil where there is none, applies change and
 // stores what that returns for the time that it says, 0 meaning for good; again and again until
-// nobody came in between. change returning an error ends it with that error.
+// nobody came in between. change returning an error ends it with that error, and a user
+// who may not set switches gets ErrForbidden at once.
 func (s *Store) ChangeSwitch(ctx context.Context, key string, change func(old []byte) ([]byte, time.Duration, error)) error {
 	wait, token := firstRetry, ""
 	for {
-		m, err := s.lastOf(ctx, subjects.BucketStream, subjects.KeySubject(key))
+		var m message
+		err := s.allowed(ctx, s.api+"STREAM.MSG.GET."+subjects.BucketStream, func(ctx context.Context) (err error) {
+			m, err = s.lastOf(ctx, subjects.BucketStream, subjects.KeySubject(key))
+			return err
+		})
 		switch {
 		case err == nil && token != "" && m.header.Get(putHeader) == token:
 			return nil // the attempt whose answer was lost
@@ -76,7 +81,7 @@ func (s *Store) ChangeSwitch(ctx context.Context, key string, change func(old []
 			return nil
 		case errors.As(err, &refused):
 			return refused.err
-		case hopeless(err):
+		case hopeless(err), errors.Is(err, ErrForbidden):
 			return err
 		case !s.pause(ctx, &wait):
 			return fmt.Errorf("%s not known to be stored: %w (last: %w)", key, ctx.Err(), err)
@@ -98,8 +103,10 @@ func (s *Store) putSwitch(ctx context.Context, key, token string, old message, c
 	if ttl > 0 {
 		m.Header.Set(jetstream.MsgTTLHeader, ttl.String())
 	}
-	_, err = s.put(ctx, m, &old.seq)
-	return err
+	return s.allowed(ctx, m.Subject, func(ctx context.Context) error {
+		_, err := s.put(ctx, m, &old.seq)
+		return err
+	})
 }
 
 // WatchSwitches calls f for every change of a switch, from the connection's own

@@ -45,6 +45,7 @@ type Claimer struct {
 	queue    *Queue
 	consumer atomic.Pointer[jetstream.Consumer]
 	failing  atomic.Pointer[error]
+	trouble  runs.Trouble
 }
 
 // Failing is why the work queue could not be read when it was asked last, nil where it could.
@@ -63,18 +64,20 @@ func (c *Claimer) Next(ctx context.Context) (*Claim, error) {
 		claim, err := c.next(ctx)
 		switch {
 		case claim != nil:
-			c.failing.Store(nil)
+			c.well()
 			return claim, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err == nil:
-			c.failing.Store(nil)
+			c.well()
 			wait = claimRetry
 			continue
 		}
-		err = c.reopen(ctx, err)
+		err = runs.NotConnected(c.reopen(ctx, err))
 		c.failing.Store(&err)
-		c.queue.log.Warn("no turns can be claimed; asking again", "error", err)
+		if c.trouble.Due("claim", 0) {
+			c.queue.log.Warn("no turns can be claimed; asking again", "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -82,6 +85,14 @@ func (c *Claimer) Next(ctx context.Context) (*Claim, error) {
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, claimMaxRetry)
+	}
+}
+
+// well says that the work queue could be read.
+func (c *Claimer) well() {
+	c.failing.Store(nil)
+	if _, was := c.trouble.Over(); was {
+		c.queue.log.Info("turns can be claimed again")
 	}
 }
 
