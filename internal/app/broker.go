@@ -31,6 +31,7 @@ const (
 	maxPings      = 2
 	reconnectWait = 500 * time.Millisecond
 	dialTimeout   = 5 * time.Second
+	reportEvery   = 5 * time.Minute // how often the same error that the broker reports is logged
 )
 
 func openBroker(ctx context.Context, cfg Config, name string) (*broker, error) {
@@ -122,6 +123,7 @@ func (b *broker) unreach() {
 
 func options(cfg Config, name string, lost chan<- error) ([]nats.Option, error) {
 	log := cfg.Logger
+	var reported runs.Trouble // what a user may not do is refused as often as it is tried
 	conn, err := cfg.Conn.options()
 	if err != nil {
 		return nil, err
@@ -143,8 +145,10 @@ func options(cfg Config, name string, lost chan<- error) ([]nats.Option, error) 
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			log.Info("reached the broker again", "server", withoutSecrets(nc.ConnectedUrl()))
 		}),
-		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
-			log.Warn("the broker reports an error", "error", err)
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if reported.Due(err.Error(), reportEvery) {
+				log.Warn("the broker reports an error", "error", err)
+			}
 		}),
 		nats.ClosedHandler(func(nc *nats.Conn) {
 			lost <- nc.LastError()

@@ -7,9 +7,17 @@ import (
 	"github.com/rejoin/rejoin/internal/runs"
 )
 
+// What to do where the user may not sweep. Who runs a relay or a worker under a user of
+// its own forgets the flag easily, and nothing else tells him of it.
+const (
+	adviceBeside = "run this process with --janitor=false, and a \"rejoin janitor\" elsewhere as a user who may: see deploy/nats"
+	adviceAlone  = "give the user what the janitor's user has in deploy/nats"
+)
+
+// janitorConfig is that of a janitor in a process that does something else, too.
 func janitorConfig(cfg Config, m runs.JanitorMetrics) runs.JanitorConfig {
 	return runs.JanitorConfig{Lease: cfg.Lease, Retention: cfg.Retain, MaxEndedPerOwner: cfg.MaxEnded, TurnTTL: cfg.TurnTTL,
-		Metrics: m, Logger: cfg.Logger.With("part", "janitor")}
+		Advice: adviceBeside, Metrics: m, Logger: cfg.Logger.With("part", "janitor")}
 }
 
 // RunJanitor runs a janitor alone until ctx is done. It serves nothing but Config.OpsAddr;
@@ -37,7 +45,9 @@ func RunJanitor(ctx context.Context, cfg Config) error {
 	defer b.close()
 	canary := m.broker(b)
 	defer watch(canary)()
-	janitor := runs.NewJanitor(b.store, janitorConfig(cfg, JanitorMetrics(m.reg)))
+	sweeps := janitorConfig(cfg, JanitorMetrics(m.reg))
+	sweeps.Advice = adviceAlone
+	janitor := runs.NewJanitor(b.store, sweeps)
 	ctx, stop := context.WithCancel(ctx)
 	swept := make(chan struct{})
 	go func() {
