@@ -56,16 +56,10 @@ func (q *Queue) Answer(ctx context.Context, r AnswerRequest) (Answered, error) {
 	question, open := e.Question(r.RequestID)
 	c, err := q.store.Control(ctx, e.RunID, runs.ControlAnswer, r.RequestID)
 	if errors.Is(err, ErrNotFound) {
-		if err := q.answerable(ctx, e, question, open); err != nil {
-			return Answered{}, err
+		if c, err = q.putAnswer(ctx, e, &r, question, open); errors.Is(err, ErrNotFound) {
+			// Nobody may wait on it any more because it was answered just now.
+			c, err = q.store.Control(ctx, e.RunID, runs.ControlAnswer, r.RequestID)
 		}
-		if err := CheckOutcome(question, r.Outcome); err != nil {
-			return Answered{}, err
-		}
-		if limit := q.store.MaxControlBody(); len(r.Outcome) > limit {
-			return Answered{}, fmt.Errorf("%w: outcome has %d bytes; this broker's messages take %d", ErrOptions, len(r.Outcome), limit)
-		}
-		c, _, err = q.store.PutControl(ctx, e.RunID, runs.Control{Kind: runs.ControlAnswer, ID: r.RequestID, Body: r.Outcome})
 	}
 	switch {
 	case err != nil:
@@ -80,6 +74,22 @@ func (q *Queue) Answer(ctx context.Context, r AnswerRequest) (Answered, error) {
 		return Answered{Next: next}, err
 	}
 	return Answered{}, nil
+}
+
+// putAnswer stores an answer to a question that had none. The one that it returns is the
+// first.
+func (q *Queue) putAnswer(ctx context.Context, e *runs.Entry, r *AnswerRequest, question runs.Question, open bool) (runs.Control, error) {
+	if err := q.answerable(ctx, e, question, open); err != nil {
+		return runs.Control{}, err
+	}
+	if err := CheckOutcome(question, r.Outcome); err != nil {
+		return runs.Control{}, err
+	}
+	if limit := q.store.MaxControlBody(); len(r.Outcome) > limit {
+		return runs.Control{}, fmt.Errorf("%w: outcome has %d bytes; this broker's messages take %d", ErrOptions, len(r.Outcome), limit)
+	}
+	c, _, err := q.store.PutControl(ctx, e.RunID, runs.Control{Kind: runs.ControlAnswer, ID: r.RequestID, Body: r.Outcome})
+	return c, err
 }
 
 // answerable is ErrNotFound for a question that nobody waits on any more.

@@ -178,6 +178,32 @@ func TestInterruptsAreResumedOnce(t *testing.T) {
 	require.EqualValues(t, 22, f.pointer("c").Generation)
 }
 
+// Of those who give an interrupt the same answer at the same moment one makes the chat go
+// on; none is told that there is no such question.
+func TestSameAnswerOfManyAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, natsd.Config{})
+	queues := []*turns.Queue{f.queue, f.another()}
+	for round := range 40 {
+		chat := fmt.Sprint(round)
+		id := f.asking(chat, runs.Question{Name: runs.InterruptName, RequestID: "a", Interrupt: true})
+		f.end(id)
+		var next [4]subjects.RunID
+		atOnce(len(next), func(i int) {
+			for from := time.Now(); time.Since(from) < time.Duration(i*round)*20*time.Microsecond; {
+			} // so that one falls between any two steps of another
+			got, err := queues[i%2].Answer(t.Context(), answer(chat, id, "a", `{"approved":true}`))
+			if err != nil {
+				t.Error(err)
+			}
+			next[i] = got.Next
+		})
+		for _, n := range next {
+			require.Equal(t, f.pointer(chat).RunID, n)
+		}
+	}
+}
+
 // The answer was stored and whoever stored it died: the chat goes on without it.
 func TestInterruptWhoseChatHasGoneOn(t *testing.T) {
 	t.Parallel()
