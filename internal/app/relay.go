@@ -114,9 +114,7 @@ func (p *relayParts) run(ctx context.Context, hurry <-chan struct{}, ln net.List
 	}
 	if p.worker != nil {
 		parts.Go(func() {
-			if err := p.worker.run(background, hurry); err != nil {
-				p.cfg.Logger.Error("turns are not answered any more by this process", "error", err)
-			}
+			p.worker.gone(p.worker.run(background, hurry), hurry)
 		})
 	}
 	over := make(chan struct{})

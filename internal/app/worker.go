@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -86,6 +87,22 @@ func (p *workerParts) run(ctx context.Context, hurry <-chan struct{}) error {
 		p.cfg.Logger.Warn("not every process of the agent has ended", "error", err)
 	}
 	return err
+}
+
+// gone logs why a worker beside a relay has ended, unless it was told to and all is over.
+func (p *workerParts) gone(err error, hurry <-chan struct{}) {
+	if err == nil {
+		return
+	}
+	select {
+	case <-hurry:
+		if errors.Is(err, worker.ErrAgentRunning) {
+			p.cfg.Logger.Warn("stopped in a hurry, without waiting for every agent to return")
+			return
+		}
+	default:
+	}
+	p.cfg.Logger.Error("turns are not answered any more by this process", "error", err)
 }
 
 // RunWorker takes turns and answers them until ctx is done, then stops in order and

@@ -185,7 +185,8 @@ func (w *Worker) drain() error {
 	return w.agentsGone()
 }
 
-// hurriedFor is how long ending the turns may take for somebody who is in a hurry.
+// hurriedFor is how long ending the turns may take for somebody who is in a hurry, and then
+// their agents.
 const hurriedFor = 2 * time.Second
 
 // hurried is closed a moment after Hurry, or when there is nothing to hurry any more.
@@ -208,7 +209,7 @@ func (w *Worker) hurried(over <-chan struct{}) <-chan struct{} {
 	return done
 }
 
-// agentsGone waits for the agents to return, for a while.
+// agentsGone waits for the agents to return, for a while; a moment is theirs in any hurry.
 func (w *Worker) agentsGone() error {
 	returned := make(chan struct{})
 	go func() { // ends with the last agent
@@ -221,7 +222,14 @@ func (w *Worker) agentsGone() error {
 	case <-returned:
 		return nil
 	case <-w.hurry:
+		late.Reset(hurriedFor)
 	case <-late.C:
+		return ErrAgentRunning
 	}
-	return ErrAgentRunning
+	select {
+	case <-returned:
+		return nil
+	case <-late.C:
+		return ErrAgentRunning
+	}
 }

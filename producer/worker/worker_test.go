@@ -197,6 +197,22 @@ func TestAnAgentThatIgnoresAStopIsLeftBehind(t *testing.T) {
 	require.Equal(t, []string{"RUN_STARTED", "TEXT_MESSAGE_CHUNK", "RUN_FINISHED"}, w.Types)
 }
 
+// Agents that return once they are told to have the time for it in any hurry.
+func TestAHurriedWorkerWaitsForAgentsThatReturn(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, harness.Config{})
+	f.send("c", "hi")
+	begun := make(chan struct{})
+	r := f.work(agent.Func(func(ctx context.Context, _ agent.Turn) error {
+		close(begun)
+		<-ctx.Done()
+		return ctx.Err()
+	}), worker.Config{Grace: time.Hour})
+	<-begun
+	r.Hurry()
+	r.end()
+}
+
 func TestANewerRunCancelsTheAgentOfTheOlder(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, harness.Config{})
