@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/rejoin/rejoin/consumer"
@@ -11,7 +12,8 @@ import (
 )
 
 // fromCursor attaches after the given seq, reads up to the head, and holds what came
-// against what was published and the way it came against the rules.
+// against what was published and the way it came against the rules. A broker that does not
+// answer in time is asked again, as by whoever reads.
 func fromCursor(ctx context.Context, hub *consumer.Hub, e *runs.Entry, after, head, first uint64) error {
 	o := harness.At(e.RunID, min(after, head))
 	r, err := hub.Open(ctx, e, consumer.ReadOptions{Cursor: &consumer.Cursor{RunID: e.RunID, AfterSeq: after}, Synced: true})
@@ -21,6 +23,9 @@ func fromCursor(ctx context.Context, hub *consumer.Hub, e *runs.Entry, after, he
 	defer r.Close()
 	for {
 		f, err := r.Next(ctx)
+		if errors.Is(err, consumer.ErrBrokerUnavailable) && ctx.Err() == nil {
+			continue
+		}
 		if err != nil {
 			return err
 		}

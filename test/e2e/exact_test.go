@@ -171,12 +171,14 @@ func TestEveryCursorOfThreeWindows(t *testing.T) {
 	require.NoError(t, err)
 
 	first := oldestKept(t, relay, run.ID())
+	ctx, cancel := context.WithTimeout(t.Context(), 5*harness.Patience)
+	defer cancel()
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
 			for after := next.Add(1) - 1; after <= events+1 && !t.Failed(); after = next.Add(1) - 1 {
-				if err := fromCursor(t.Context(), relay.Hub, e, uint64(after), events, first); err != nil {
+				if err := fromCursor(ctx, relay.Hub, e, uint64(after), events, first); err != nil {
 					t.Errorf("cursor %d: %v", after, err)
 				}
 			}

@@ -94,7 +94,7 @@ func TestOPS01_SIGTERMDuringALargeSnapshot(t *testing.T) {
 	t.Parallel()
 	ctx := bounded(t)
 	_, f := broker(t)
-	first, second := relay(f, "--grace", "2m"), relay(f) // so that a busy machine may take its time to read
+	first, second := relay(f, "--grace", "2m", "--write-timeout", "2m"), relay(f) // they are read one after the other
 	run := f.Start(f.Producer(f.Connect()), "chat")
 	const events, size = 160, 64 << 10
 	publish := func(n int) {
