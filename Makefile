@@ -47,7 +47,7 @@ system:
 
 .PHONY: test
 test: setup ## Run all tests, with the race detector
-	go test -race -timeout 20m $(TESTFLAGS) $(PKG)
+	TESTFLAGS='$(TESTFLAGS)' $(TOOLS)/test.sh $(PKG)
 
 .PHONY: race
 race: setup ## Run all tests three times in random order, with the race detector
