@@ -12,6 +12,7 @@ import (
 
 	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/internal/history"
+	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/internal/turns"
 	"github.com/rejoin/rejoin/relay"
 )
@@ -81,7 +82,7 @@ func TestStreamsOfARun(t *testing.T) {
 }
 
 // A user who sends too fast is told when there is room. What it has sent can be stopped
-// all the same, and others send.
+// all the same, what it is asked answered, and others send.
 func TestMessagesOfAnOwner(t *testing.T) {
 	t.Parallel()
 	f := limited(t, relay.Limits{OwnerSends: 8}, nil)
@@ -102,7 +103,14 @@ func TestMessagesOfAnOwner(t *testing.T) {
 	run = run[:strings.IndexByte(run, '"')]
 	for range 5 {
 		stopped := f.do(http.MethodPost, "/chat/stop", fmt.Sprintf(`{"chat_id":"c","run_id":%q}`, run), alice...)
-		require.NotEqual(t, http.StatusTooManyRequests, stopped.status)
+		require.Contains(t, []int{http.StatusAccepted, http.StatusConflict}, stopped.status, stopped.body)
+	}
+	asking := f.startOf("alice", "asking")
+	asking.ask(runs.Question{Name: "permission", RequestID: "q"})
+	for range 5 {
+		answered := f.do(http.MethodPost, "/chat/answer",
+			fmt.Sprintf(`{"chat_id":"asking","run_id":%q,"request_id":"q","outcome":{"ok":true}}`, asking.id()), alice...)
+		require.Equal(t, http.StatusOK, answered.status, answered.body)
 	}
 	require.Equal(t, 3.0, f.number(`rejoin_sends_refused_total{why="owner"}`))
 }

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/internal/runs"
 )
 
 func TestOPS01_DeparturesAreSpread(t *testing.T) {
@@ -46,6 +49,36 @@ func TestOPS01_DeparturesAreSpread(t *testing.T) {
 		require.Len(t, told, 1000)
 		for s, n := range perSecond {
 			require.Less(t, n, 200, "in second %v", s) // OPS-02: no second has more than a fifth
+		}
+		<-all.empty
+	})
+}
+
+// OPS-01, in figures, as a relay is unless told otherwise: all streams are told to leave
+// within two seconds, their clients are to be back within five of the beginning, and what
+// does not end by itself is broken off within ten.
+func TestOPS01_DefaultsKeepTheTimes(t *testing.T) {
+	t.Parallel()
+	cfg, err := Config{Hub: new(consumer.Hub), Store: new(runs.Store)}.withDefaults()
+	require.NoError(t, err)
+	for range 1000 {
+		require.LessOrEqual(t, cfg.DrainWindow+retryTime(), 4*time.Second, "which leaves one for the way")
+	}
+	require.Less(t, cfg.DrainTimeout+lastWait, 10*time.Second)
+	synctest.Test(t, func(t *testing.T) {
+		all := newObservers(500, time.Hour, cfg.DrainWindow)
+		var open []*observer
+		for range 500 {
+			o, _, err := all.admit(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, o.stream())
+			open = append(open, o)
+		}
+		all.drain()
+		time.Sleep(2 * time.Second)
+		for _, o := range open {
+			require.Len(t, o.leave, 1)
+			o.done()
 		}
 		<-all.empty
 	})
