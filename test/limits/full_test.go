@@ -112,6 +112,21 @@ func vital(ctx context.Context, t *testing.T, url, chat string) {
 	require.Equal(t, http.StatusAccepted, status, answer)
 }
 
+// asks publishes a question of a run.
+func asks(ctx context.Context, t *testing.T, run *producer.Run, request string) {
+	t.Helper()
+	publish(ctx, t, run, fmt.Appendf(nil, `{"type":"CUSTOM","name":"x.request","value":{"requestId":%q,"options":["yes","no"]}}`, request))
+}
+
+// answers wants an answer to be taken, on a connection of its own.
+func answers(ctx context.Context, t *testing.T, url string, run *producer.Run, request string) {
+	t.Helper()
+	status, _, said, err := once(ctx, http.MethodPost, url+"/chat/answer",
+		fmt.Sprintf(`{"chat_id":"chat","run_id":%q,"request_id":%q,"outcome":{"outcome":"selected","optionId":"yes"}}`, run.ID(), request))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status, said)
+}
+
 // OPS-02: 2,000 readers come to a relay that may have 1,024 open files, and then as many
 // connections as it takes that ask for nothing. It serves as many as there is room for,
 // tells the others when to come back, and does what cannot wait all the while. When they
@@ -122,6 +137,8 @@ func TestOPS02_MoreReadersThanFiles(t *testing.T) {
 	f := harness.New(t, harness.Config{Broker: harness.Networked(t)})
 	run := f.Start(f.Producer(f.Connect()), "chat")
 	publish(ctx, t, run, tick(100))
+	asks(ctx, t, run, "full")
+	asks(ctx, t, run, "silent")
 	relay := f.RelayProcess()
 	limitedTo(t, relay, 1024)
 	relay.Start()
@@ -138,6 +155,7 @@ func TestOPS02_MoreReadersThanFiles(t *testing.T) {
 	for i := range 5 {
 		vital(ctx, t, relay.URL, fmt.Sprint("full ", i))
 	}
+	answers(ctx, t, relay.URL, run, "full")
 
 	// Those that ask for nothing, and those that are done and stay, have to make room.
 	var silent []net.Conn
@@ -161,6 +179,7 @@ func TestOPS02_MoreReadersThanFiles(t *testing.T) {
 			vital(ctx, t, relay.URL, fmt.Sprint("silent ", i))
 		}
 	}
+	answers(ctx, t, relay.URL, run, "silent")
 	require.LessOrEqual(t, number(t, relay, "process_open_fds"), 1024.0)
 	require.EqualValues(t, watching, number(t, relay, "rejoin_observers"))
 
