@@ -96,8 +96,26 @@ func (c *Claimer) well() {
 	}
 }
 
+// probe asks whether the queue is there again, where it was not: a question for turns is
+// answered only once there is one.
+func (c *Claimer) probe(ctx context.Context) error {
+	if c.Failing() == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, doneTimeout)
+	defer cancel()
+	if _, err := (*c.consumer.Load()).Info(ctx); err != nil {
+		return err
+	}
+	c.well()
+	return nil
+}
+
 // next asks once. Neither a claim nor an error means that there was no turn.
 func (c *Claimer) next(ctx context.Context) (*Claim, error) {
+	if err := c.probe(ctx); err != nil {
+		return nil, err
+	}
 	asking, cancel := context.WithTimeout(ctx, claimWait)
 	defer cancel()
 	back := c.queue.store.Reconnected()
