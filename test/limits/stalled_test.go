@@ -18,11 +18,12 @@ import (
 func TestSLOW02_AThousandStalledBesideAThousandThatRead(t *testing.T) {
 	t.Parallel()
 	const readers, stalled = 1000, 1000
+	const deadline = 10 * time.Second // of a write, as it is by default
 	ctx := bounded(t)
 	broker := harness.NewBroker(t)
 	f := harness.New(t, harness.Config{URL: broker.URL})
 	f.Connect() // makes the streams
-	relay := f.RelayProcess("--write-timeout", "3s", "--log-level", "warn")
+	relay := f.RelayProcess("--write-timeout", deadline.String(), "--log-level", "warn")
 	relay.Start()
 	relay.Ready()
 	p := f.Producer(f.Connect())
@@ -92,7 +93,9 @@ func TestSLOW02_AThousandStalledBesideAThousandThatRead(t *testing.T) {
 	for phase, what := range map[int]string{2: "before", 3: "while others came", 4: "while they were stalled and cut", 5: "afterwards"} {
 		p99 := late.p99(phase)
 		t.Logf("p99 of %d readers %s: %v (%.1f times)", readers, what, p99, p99.Seconds()/late.p99(2).Seconds())
-		require.Less(t, p99, 10*time.Second)
+		if phase > 2 { // generous, since the machine may be busy, and less than waiting for one that has stalled
+			require.Less(t, p99, max(deadline/2, 2*late.p99(2)), what)
+		}
 	}
 	t.Logf("%d were cut within %v; at most %.1f MiB held", stalled, took.Round(time.Second), most/(1<<20))
 	require.EqualValues(t, readers, number(t, relay, "rejoin_observers"))
