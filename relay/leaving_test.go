@@ -67,8 +67,8 @@ func TestNothingIsHeldForThoseWhoHaveLeft(t *testing.T) {
 		{"POST", "/runs/" + r.id() + "/events", strings.Repeat("{}\n", 10), "t/svc/producer"},
 		{"POST", "/chat", `{"chat_id":"d","protocol":1,"on_active":"supersede","input":{"text":"hi"}}`, ann},
 		{"POST", "/chat/send", `{"chat_id":"e","on_active":"supersede","input":{"text":"hi"}}`, ann},
-		{"PUT", "/admin/switch", `{"percent":30}`, "t/root/admin"},
-		{"PUT", "/admin/switch", `{"percent":0}`, "t/root/admin"},
+		{"PUT", "/admin/switch", `{"percent":30}`, "t/boss/admin"},
+		{"PUT", "/admin/switch", `{"percent":0}`, "t/boss/admin"},
 	}
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -104,7 +104,7 @@ func TestNothingIsHeldForThoseWhoHaveLeft(t *testing.T) {
 	require.Eventually(t, func() bool { return f.relay.Leftovers() == "" }, patience, 10*time.Millisecond, "seeds %d, %d", seed1, seed2)
 	f.eventually("rejoin_observers", 0)
 	f.eventually("rejoin_waiters", 0)
-	require.Equal(t, http.StatusOK, f.do(http.MethodPut, "/admin/switch", `{"percent":0}`, as("t/root/admin")...).status)
+	require.Equal(t, http.StatusOK, f.do(http.MethodPut, "/admin/switch", `{"percent":0}`, as("t/boss/admin")...).status)
 	o := f.open(http.MethodPost, "/chat/live", fmt.Sprintf(live, "c", 0), as(ann)...)
 	o.until(50)
 }

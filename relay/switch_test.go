@@ -274,19 +274,19 @@ func TestSwitchAdminOfATenant(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, f.do(http.MethodGet, "/admin/switch", "", as(token)...).status)
 		put(http.StatusForbidden, token, `{"percent":100}`)
 	}
-	set := put(http.StatusOK, "acme/root/admin", `{"percent":100}`)
+	set := put(http.StatusOK, "acme/boss/admin", `{"percent":100}`)
 	require.Equal(t, "acme", *set.Tenant, "without a tenant it is the admin's own")
 	require.Equal(t, "root", set.By)
-	put(http.StatusOK, "acme/root/admin", `{"tenant":"acme","percent":100}`)
+	put(http.StatusOK, "acme/boss/admin", `{"tenant":"acme","percent":100}`)
 	for _, other := range []string{"other", "", "=all", "ACME"} {
-		put(http.StatusForbidden, "acme/root/admin", fmt.Sprintf(`{"tenant":%q,"percent":100}`, other))
+		put(http.StatusForbidden, "acme/boss/admin", fmt.Sprintf(`{"tenant":%q,"percent":100}`, other))
 	}
 	live := func(token string) int {
 		return f.do(http.MethodPost, "/chat/live", `{"chat_id":"c","protocol":1}`, as(token)...).status
 	}
 	require.Eventually(t, func() bool { return live("acme/bob/observer") == http.StatusServiceUnavailable }, patience, time.Millisecond)
 	require.Equal(t, http.StatusNoContent, live("other/bob/observer"))
-	mine := f.do(http.MethodGet, "/admin/switch", "", as("acme/root/admin")...).body
+	mine := f.do(http.MethodGet, "/admin/switch", "", as("acme/boss/admin")...).body
 	require.Contains(t, mine, `"tenant":"acme","percent":100`)
 	theirs := f.do(http.MethodGet, "/admin/switch", "", as("other/root/admin")...).body
 	require.NotContains(t, theirs, "acme")
