@@ -276,7 +276,7 @@ func TestSwitchAdminOfATenant(t *testing.T) {
 	}
 	set := put(http.StatusOK, "acme/boss/admin", `{"percent":100}`)
 	require.Equal(t, "acme", *set.Tenant, "without a tenant it is the admin's own")
-	require.Equal(t, "root", set.By)
+	require.Equal(t, "boss", set.By)
 	put(http.StatusOK, "acme/boss/admin", `{"tenant":"acme","percent":100}`)
 	for _, other := range []string{"other", "", "=all", "ACME"} {
 		put(http.StatusForbidden, "acme/boss/admin", fmt.Sprintf(`{"tenant":%q,"percent":100}`, other))
@@ -288,11 +288,11 @@ func TestSwitchAdminOfATenant(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, live("other/bob/observer"))
 	mine := f.do(http.MethodGet, "/admin/switch", "", as("acme/boss/admin")...).body
 	require.Contains(t, mine, `"tenant":"acme","percent":100`)
-	theirs := f.do(http.MethodGet, "/admin/switch", "", as("other/root/admin")...).body
+	theirs := f.do(http.MethodGet, "/admin/switch", "", as("other/boss/admin")...).body
 	require.NotContains(t, theirs, "acme")
 	require.JSONEq(t, `{"switches":[{"tenant":"other","percent":0,"reason":"","by":"","at":null}],"percent":0}`, theirs)
 	// Where tokens have no tenant there is one, which is everybody.
-	require.True(t, put(http.StatusOK, "/root/admin", `{"percent":100}`).All)
+	require.True(t, put(http.StatusOK, "/boss/admin", `{"percent":100}`).All)
 	require.Eventually(t, func() bool { return live("/bob/observer") == http.StatusServiceUnavailable }, patience, time.Millisecond)
 }
 
