@@ -34,6 +34,7 @@ func skipBody(w http.ResponseWriter, r *http.Request) *problem.Error {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
+		problem.Linger(w, r.Body)
 		return tooLarge(maxBody)
 	case err != nil:
 		return problem.New(problem.BadRequest, "the body did not arrive whole").Because(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"time"
 	"unicode/utf8"
 )
 
@@ -29,6 +30,20 @@ func DecodeBody(r *http.Request, limit int64, v any) error {
 		return New(BadRequest, "the body did not arrive whole").Because(err)
 	}
 	return Decode(body, v)
+}
+
+// What is read of a body after it was found too large, and for how long.
+const (
+	lingerBytes = 16 << 20
+	lingerTime  = time.Second
+)
+
+// Linger reads on for a moment what is left of a body that is too large. A client that is
+// still sending when the connection is closed never sees the answer, only that it cannot
+// send.
+func Linger(w http.ResponseWriter, rest io.Reader) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingerTime))
+	_, _ = io.CopyN(io.Discard, rest, lingerBytes)
 }
 
 // Decode is DecodeBody for bytes that have been read already.

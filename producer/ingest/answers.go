@@ -113,6 +113,10 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
 	if err := problem.DecodeBody(r, maxBody, v); err != nil {
+		var p *problem.Error
+		if errors.As(err, &p) && p.Code == problem.TooLarge {
+			problem.Linger(w, r.Body)
+		}
 		return err // the rest of the body has no more time than that either
 	}
 	_ = rc.SetReadDeadline(time.Time{})
