@@ -110,6 +110,15 @@ func (b *roomed) leave() {
 	b.taken = 0
 }
 
+// outsideRoom is a body whose rest is thrown away: that takes no room from anybody.
+func outsideRoom(body io.ReadCloser) io.ReadCloser {
+	if in, ok := body.(*roomed); ok {
+		in.leave()
+		return in.ReadCloser
+	}
+	return body
+}
+
 func (s *Server) parseMessage(body []byte) (*message, error) {
 	var in messageFields
 	if err := problem.Decode(body, &in); err != nil {

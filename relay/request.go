@@ -82,7 +82,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		problem.Linger(w, r.Body)
+		problem.Linger(w, outsideRoom(r.Body))
 		return nil, tooLarge(int(limit))
 	case errors.Is(err, errBusy):
 		return nil, err

@@ -62,3 +62,38 @@ func TestWhatIsSmallAndAnswersPassWhereThereIsNoRoom(t *testing.T) {
 	}
 	require.True(t, s.aside.TryAcquire(asideBytes), "all of it is back")
 }
+
+// What is left of a body that is too large is thrown away, and takes no room meanwhile.
+func TestWhatIsTooLargeLeavesTheRoom(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	room := semaphore.NewWeighted(size)
+	late := &probedBody{Reader: strings.NewReader(strings.Repeat("x", size)), from: size / 2, probe: func() {
+		if !room.TryAcquire(size) {
+			t.Error("a body that is refused still takes room")
+			return
+		}
+		room.Release(size)
+	}}
+	r := httptest.NewRequest(http.MethodPost, "/chat/send", late)
+	r.Body = &roomed{ReadCloser: r.Body, room: room}
+	_, err := readBody(httptest.NewRecorder(), r, 64<<10)
+	require.ErrorContains(t, err, "too_large")
+	require.EqualValues(t, size, late.read, "it is read on, so that its sender sees the answer")
+}
+
+// probedBody calls probe with every read behind the first bytes.
+type probedBody struct {
+	io.Reader
+	read, from int
+	probe      func()
+}
+
+func (b *probedBody) Read(p []byte) (int, error) {
+	if b.read >= b.from {
+		b.probe()
+	}
+	n, err := b.Reader.Read(p)
+	b.read += n
+	return n, err
+}
