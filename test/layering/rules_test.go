@@ -43,6 +43,10 @@ var rules = []rule{
 
 	{"relay", allow("consumer", "internal/active", "internal/auth", "internal/history", "internal/killswitch", "internal/ops", "internal/runs", "internal/tracing", "internal/turns", "internal/problem", "internal/agui", "subjects")},
 
+	{"internal/bench", allow("subjects")},
+	{"internal/bench/client", allow("internal/bench/stamp", "subjects")},
+	{"internal/bench/...", nil},
+
 	{"internal/app", allow(anything)},
 	{"cmd/...", allow(anything)},
 	{"test/...", allow(anything, "test/...", "cmd/...")},
