@@ -13,6 +13,7 @@
 //	publish*.go  rejoin publish: from standard input to a run
 //	tail*.go     rejoin tail: a run in the terminal
 //	probe*.go    rejoin probe: whether a deployment keeps the contract
+//	bench*.go    rejoin bench, and the processes that it measures
 //	printable.go text from outside, made harmless for a terminal
 //	version.go   rejoin version
 //

@@ -12,7 +12,7 @@ import (
 var version string
 
 // commands are the words that may follow rejoin.
-var commands = []command{devCommand, relayCommand, workerCommand, janitorCommand, initCommand, publishCommand, tailCommand, probeCommand, switchCommand, tokenCommand, versionCommand}
+var commands = []command{devCommand, relayCommand, workerCommand, janitorCommand, initCommand, publishCommand, tailCommand, probeCommand, benchCommand, switchCommand, tokenCommand, versionCommand}
 
 func main() {
 	ctx, stop := onSignals()
@@ -35,6 +35,9 @@ func run(ctx context.Context, args []string, std stdio) int {
 		args = []string{args[1], "--help"}
 	case "--version", "-version":
 		args = []string{"version"}
+	}
+	if args[0] == benchChild {
+		return runBenchChild(ctx, args[1:], std)
 	}
 	for i := range commands {
 		if commands[i].name == args[0] {

@@ -82,7 +82,7 @@ func TestWrongCallsSayWhatIsAllowedAndExit2(t *testing.T) {
 		args string
 		says []string
 	}{
-		{"tial", []string{`no command "tial"`, "dev, relay, worker, janitor, init, publish, tail, probe, "}},
+		{"tial", []string{`no command "tial"`, "dev, relay, worker, janitor, init, publish, tail, probe, bench, "}},
 		{"dev --prot 1", []string{`no flag "--prot"`, "--addr"}},
 		{"dev --lease 10ms", []string{`--lease is "10ms"`, "from 1s"}},
 		{"dev --addr 8080", []string{`--addr is "8080"`, "HOST:PORT"}},

@@ -12,7 +12,7 @@
 //
 // and a file for each workload. Below it: stamp (events that carry number and time), client
 // (the generator's own HTTP and SSE), stats (histograms and schedules), proc (the processes),
-// floor (what the same work costs at least), report (what is said).
+// profile (their profiles), floor (what the same work costs at least), report (what is said).
 //
 // A figure counts only with its Counts: whatever is missing, doubled or out of order makes
 // a result wrong, however fast it was. Load is open-loop: events are due at fixed times, and

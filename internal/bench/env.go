@@ -26,17 +26,18 @@ type Env struct {
 	relay  *proc.Child
 	floor  *proc.Child // nil until Floor
 
-	cfg     *Config
-	dir     string // temporary, of this case alone
-	machine report.Result
-	windows int // how many were opened
+	cfg      *Config
+	workload string
+	dir      string // temporary, of this case alone
+	machine  report.Result
+	windows  int // of which profiles were taken
 }
 
 // Result begins a result of a case on a system, such as report.Rejoin.
-func (e *Env) Result(w string, c Case, system string) report.Result {
+func (e *Env) Result(c Case, system string) report.Result {
 	r := e.machine
 	r.Date = time.Now().UTC().Truncate(time.Second)
-	r.Workload, r.Case, r.System = w, c.Name, system
+	r.Workload, r.Case, r.System = e.workload, c.Name, system
 	return r
 }
 

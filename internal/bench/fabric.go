@@ -95,12 +95,12 @@ func (e *Env) RestartBroker(ctx context.Context) error {
 }
 
 func (e *Env) child(ctx context.Context, name string, args []string) (*proc.Child, error) {
-	spec := proc.Spec{Name: name, Path: e.cfg.Executable, Args: args, Says: "rejoin"}
+	spec := proc.Spec{Name: name, Path: e.cfg.Executable, Args: args, Says: "rejoin", Without: []string{"REJOIN_", "OTEL_"}}
 	if e.cfg.MemLimit > 0 {
 		spec.Env = append(spec.Env, fmt.Sprintf("GOMEMLIMIT=%d", e.cfg.MemLimit))
 	}
 	if e.cfg.Profile != "" {
-		spec.Env = append(spec.Env, profileEnv+"="+filepath.Join(e.dir, name+".pprof"))
+		spec.Env = append(spec.Env, ProfileEnv+"="+e.socket(name))
 	}
 	return e.Procs.Start(ctx, spec)
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,7 +35,9 @@ const keptOutput = 16 << 10
 func begin(spec Spec) (*Child, error) {
 	c := &Child{spec: spec, addr: make(chan string, 1), gone: make(chan struct{})}
 	c.cmd = exec.Command(spec.Path, spec.Args...) //nolint:noctx // it outlives the call; Kill ends it
-	c.cmd.Env = append(os.Environ(), spec.Env...)
+	c.cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return slices.ContainsFunc(spec.Without, func(prefix string) bool { return strings.HasPrefix(v, prefix) })
+	}), spec.Env...)
 	c.cmd.Stderr = (*errorOutput)(c)
 	tie(c.cmd)
 	var err error

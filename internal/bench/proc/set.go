@@ -20,6 +20,9 @@ type Spec struct {
 	Path string   // required; the executable
 	Args []string // after its name
 	Env  []string // NAME=value, besides what this process has
+	// Without are beginnings of names of variables that the child does not get from this
+	// process.
+	Without []string
 	// Says begins the line, on standard output, that ends in the address. "" means that
 	// any line does.
 	Says string
