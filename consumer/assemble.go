@@ -12,6 +12,7 @@ import (
 type block struct {
 	first, last uint64
 	body        []byte // the events, one a line
+	stream      uint64 // stream sequence of the record that completed it; 0 where it is not known
 }
 
 // maxParts is how many parts an event may have: all of them have to be in the log.
@@ -27,18 +28,18 @@ type assembler struct {
 	body   []byte
 }
 
-// add takes the next record. ok is false for a record that completes no event: a
+// add takes the next record, of the given stream sequence. ok is false for a record that completes no event: a
 // start, a takeover, the end, a part before the last. broken says that the record's
 // events cannot be given out: a part came whose predecessors are missing, or there
 // are not as many events as the record says.
-func (a *assembler) add(r *subjects.Record) (b block, ok, broken bool) {
+func (a *assembler) add(r *subjects.Record, stream uint64) (b block, ok, broken bool) {
 	switch r.Kind {
 	case subjects.KindEvents:
 		a.reset()
 		ok = lines(r.Body) == r.Count
-		return block{r.Prev() + 1, r.Last, r.Body}, ok, !ok
+		return block{r.Prev() + 1, r.Last, r.Body, stream}, ok, !ok
 	case subjects.KindPart:
-		return a.part(r)
+		return a.part(r, stream)
 	default:
 		// A new writer begins the event anew that the former one left in parts.
 		a.reset()
@@ -46,7 +47,7 @@ func (a *assembler) add(r *subjects.Record) (b block, ok, broken bool) {
 	}
 }
 
-func (a *assembler) part(r *subjects.Record) (b block, ok, broken bool) {
+func (a *assembler) part(r *subjects.Record, stream uint64) (b block, ok, broken bool) {
 	if r.Part == 1 {
 		*a = assembler{writer: r.Writer, prev: r.Prev(), parts: r.Parts, next: 1}
 	}
@@ -60,7 +61,7 @@ func (a *assembler) part(r *subjects.Record) (b block, ok, broken bool) {
 	if r.Part < r.Parts {
 		return block{}, false, false
 	}
-	b = block{r.Last, r.Last, a.body}
+	b = block{r.Last, r.Last, a.body, stream}
 	ok = lines(b.body) == 1
 	a.reset()
 	return b, ok, !ok

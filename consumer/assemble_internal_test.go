@@ -60,14 +60,14 @@ func TestAssembler(t *testing.T) {
 	} {
 		var a assembler
 		for i, r := range c.records {
-			b, ok, broken := a.add(&r)
+			b, ok, broken := a.add(&r, uint64(i))
 			switch want := c.want[i]; want {
 			case "", "!":
 				require.False(t, ok, "%s: %d", name, i)
 				require.Equal(t, want == "!", broken, "%s: %d", name, i)
 			default:
 				require.True(t, ok && !broken, "%s: %d", name, i)
-				require.Equal(t, block{r.Prev() + 1, r.Last, []byte(want)}, b, "%s: %d", name, i)
+				require.Equal(t, block{r.Prev() + 1, r.Last, []byte(want), uint64(i)}, b, "%s: %d", name, i)
 			}
 		}
 	}

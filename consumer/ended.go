@@ -13,7 +13,7 @@ import (
 // error is ErrGone, ErrBrokerUnavailable when the hub is closed or cannot subscribe, or
 // ctx's; while the broker is away it goes on waiting.
 func (h *Hub) AwaitEnd(ctx context.Context, id subjects.RunID) (subjects.End, uint64, error) {
-	o, fresh, err := h.observe(id)
+	o, fresh, err := h.observe(id, nil)
 	if err != nil {
 		return subjects.End{}, 0, err
 	}

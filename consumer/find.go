@@ -82,6 +82,12 @@ func (h *Hub) current(ctx context.Context, req FindRequest) (*runs.Entry, error)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
 	}
+	if req.RunID == p.RunID {
+		// Its observer comes back, and the run is where it was.
+		if e := h.known(req.RunID); e != nil && e.Realm == req.Realm && e.ChatID == req.ChatID {
+			return e, nil
+		}
+	}
 	if req.RunID != p.RunID && slices.Contains(p.Queue, req.RunID) {
 		if e, err := h.entryOf(ctx, req, req.RunID); !errors.Is(err, ErrIdle) {
 			return e, err

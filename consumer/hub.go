@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type HubConfig struct {
 	MaxSnapshots int           // snapshots being built at once; 0 means 8
 	MaxBytes     int           // of logs and snapshots, held for readers at once; 0 means 128 MiB, at least 1 MiB
 	HoldTime     time.Duration // how long a reader may hold such bytes while others wait, and a second for each MiB; 0 means 30 s
+	Linger       time.Duration // how long a tail is kept after its last reader has left; 0 means 30 s, less than 0 not at all
 	Silence      time.Duration // how long a quiet tail waits before it asks; 0 means 5 s
 	Metrics      HubMetrics    // the zero value counts nothing
 	Logger       *slog.Logger  // may be nil
@@ -58,6 +60,7 @@ type Hub struct {
 
 	mu    sync.Mutex
 	tails map[subjects.RunID]*observed
+	kept  kept // those of them that nobody reads
 }
 
 // The live records of all tails arrive on a few channels, each with one goroutine
@@ -99,6 +102,9 @@ func NewHub(cfg HubConfig) *Hub {
 	if cfg.HoldTime <= 0 {
 		cfg.HoldTime = 30 * time.Second
 	}
+	if cfg.Linger == 0 {
+		cfg.Linger = defaultLinger
+	}
 	if cfg.Silence <= 0 {
 		cfg.Silence = 5 * time.Second
 	}
@@ -121,6 +127,9 @@ func NewHub(cfg HubConfig) *Hub {
 		h.wg.Go(func() { h.file(ch) })
 	}
 	h.wg.Go(h.afterReconnects)
+	if cfg.Linger > 0 {
+		h.wg.Go(h.sweep)
+	}
 	return h
 }
 
@@ -163,14 +172,15 @@ func (h *Hub) file(ch <-chan *nats.Msg) {
 				h.log.Warn("a live message is no record; readers will replay", "run", id, "error", err)
 				continue
 			}
-			st := runs.Stored{Record: r}
-			o.tail.apply(&r, st.End())
+			// The broker says where it is stored; a message without that says 0.
+			seq, _ := strconv.ParseUint(m.Header.Get(nats.JSSequence), 10, 64)
+			o.tail.apply(&runs.Stored{Record: r, StreamSeq: seq})
 		}
 	}
 }
 
 // afterReconnects asks for every observed run what was missed, each time the
-// connection comes back.
+// connection comes back. Tails that nobody reads are not worth a question.
 func (h *Hub) afterReconnects() {
 	back := h.store.Reconnected()
 	for {
@@ -181,13 +191,16 @@ func (h *Hub) afterReconnects() {
 		}
 		back = h.store.Reconnected() // the next one may come before all are asked
 		h.mu.Lock()
+		for h.kept.oldest() != nil {
+			h.dropOldest()
+		}
 		all := make([]*observed, 0, len(h.tails))
 		for _, o := range h.tails {
 			all = append(all, o)
 		}
 		h.mu.Unlock()
 		for _, o := range all {
-			o.recheck()
+			o.recheck(0)
 		}
 	}
 }
@@ -197,7 +210,7 @@ func (h *Hub) refresh(ctx context.Context, t *tail) error {
 	last, err := h.store.Last(ctx, t.id)
 	switch {
 	case err == nil:
-		t.apply(&last.Record, last.End())
+		t.apply(&last)
 		return nil
 	case !errors.Is(err, runs.ErrNotFound) && !errors.Is(err, runs.ErrLogLost):
 		return err

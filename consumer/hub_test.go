@@ -22,7 +22,8 @@ import (
 func TestSLOW03_ObserversThatComeAndGo(t *testing.T) {
 	t.Parallel()
 	var tails atomic.Int64
-	f := newFabric(t, consumer.HubConfig{Metrics: consumer.HubMetrics{Tails: func(n int) { tails.Add(int64(n)) }}})
+	f := newFabric(t, consumer.HubConfig{Linger: 10 * time.Millisecond,
+		Metrics: consumer.HubMetrics{Tails: func(n int) { tails.Add(int64(n)) }}})
 	r := f.start("c", 1)
 	r.publish(1)
 	subs := f.store.Conn().NumSubscriptions()
@@ -59,7 +60,7 @@ func TestSLOW03_ObserversThatComeAndGo(t *testing.T) {
 	r.finish(subjects.End{Reason: subjects.ReasonDone})
 	<-ended
 	require.Zero(t, tails.Load())
-	require.Equal(t, subs, f.store.Conn().NumSubscriptions())
+	require.Eventually(t, func() bool { return f.store.Conn().NumSubscriptions() == subs }, patience, time.Millisecond)
 }
 
 // Why a reader gets a snapshot, and that it gets none where its cursor is good.

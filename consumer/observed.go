@@ -1,6 +1,8 @@
 package consumer
 
 import (
+	"cmp"
+	"container/list"
 	"fmt"
 	"hash/maphash"
 	"sync"
@@ -8,21 +10,25 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/subjects"
 )
 
 // observed is a tail with what keeps it fed: a subscription, a timer for silence,
 // and the count of its readers.
 type observed struct {
-	tail *tail
-	hub  *Hub
-	refs int // guarded by hub.mu
-	sub  *nats.Subscription
+	tail  *tail
+	hub   *Hub
+	refs  int         // guarded by hub.mu, as the next two
+	entry *runs.Entry // as it was found at some time; may be nil
+	kept  *list.Element
+	sub   *nats.Subscription
 
 	mu       sync.Mutex
 	timer    *time.Timer
 	wait     time.Duration
 	answered bool // the last check was
+	resting  bool // nobody reads: it hears, and does not ask
 	stopped  bool
 }
 
@@ -34,18 +40,24 @@ const firstCheck = 100 * time.Millisecond
 var channelSeed = maphash.MakeSeed()
 
 // observe gives the tail of a run, subscribed before it returns: the subscription
-// travels ahead of any question that the caller asks afterwards.
-func (h *Hub) observe(id subjects.RunID) (o *observed, fresh bool, err error) {
+// travels ahead of any question that the caller asks afterwards. The run's entry may be
+// nil where it is not at hand.
+func (h *Hub) observe(id subjects.RunID, e *runs.Entry) (o *observed, fresh bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ctx.Err() != nil {
 		return nil, false, fmt.Errorf("%w: the relay is closing", ErrBrokerUnavailable)
 	}
 	if o := h.tails[id]; o != nil {
-		o.refs++
+		o.entry = cmp.Or(e, o.entry)
+		if o.refs++; o.refs == 1 {
+			h.kept.take(o)
+			h.count(1)
+			o.recheck(firstCheck)
+		}
 		return o, false, nil
 	}
-	o = &observed{tail: newTail(id), hub: h, refs: 1, wait: firstCheck}
+	o = &observed{tail: newTail(id), hub: h, refs: 1, entry: e, wait: firstCheck}
 	ch := h.live[maphash.String(channelSeed, string(id))%uint64(len(h.live))]
 	o.sub, err = h.store.Conn().ChanSubscribe(subjects.LiveSubject(id), ch)
 	if err != nil {
@@ -57,16 +69,29 @@ func (h *Hub) observe(id subjects.RunID) (o *observed, fresh bool, err error) {
 	return o, true, nil
 }
 
-// leave gives one reader's hold on a tail back.
+// leave gives one reader's hold on a tail back. The tail is kept for a while.
 func (h *Hub) leave(o *observed) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if o.refs--; o.refs > 0 {
 		return
 	}
+	h.count(-1)
+	if h.ctx.Err() != nil || h.cfg.Linger < 0 || o.tail.broken() {
+		h.drop(o)
+		return
+	}
+	o.rest()
+	h.kept.put(o, time.Now())
+	for h.kept.over() {
+		h.dropOldest()
+	}
+}
+
+// drop forgets a tail. Callers hold mu.
+func (h *Hub) drop(o *observed) {
 	delete(h.tails, o.tail.id)
 	o.stop()
-	h.count(-1)
 }
 
 func (h *Hub) count(delta int) {
@@ -87,14 +112,22 @@ func (o *observed) stop() {
 	_ = o.sub.Unsubscribe() // fails only when the connection is closed
 }
 
-// recheck makes the tail ask at once, as after it was made.
-func (o *observed) recheck() {
+// recheck makes the tail ask after a time, as when it was new.
+func (o *observed) recheck(after time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.stopped {
-		o.wait = firstCheck
-		o.timer.Reset(0)
+		o.resting, o.wait = false, firstCheck
+		o.timer.Reset(after)
 	}
+}
+
+// rest makes the tail ask no more, until recheck.
+func (o *observed) rest() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.resting = true
+	o.timer.Stop()
 }
 
 // check asks for the run's last record when nothing was heard for a while, so that
@@ -116,7 +149,7 @@ func (o *observed) check() {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.stopped {
+	if !o.stopped && !o.resting {
 		if o.answered && !answered {
 			o.wait = firstCheck // and ever more rarely, for as long as this lasts
 		}

@@ -80,7 +80,9 @@ func TestAwaitEnd(t *testing.T) {
 	require.Equal(t, ended{want, 5, nil}, ended{end, seq, err})
 
 	require.NoError(t, f.store.Evict(t.Context(), r.entry.RunID))
-	_, _, err = f.hub.AwaitEnd(t.Context(), r.entry.RunID)
+	fresh := consumer.NewHub(consumer.HubConfig{Store: f.store})
+	defer fresh.Close()
+	_, _, err = fresh.AwaitEnd(t.Context(), r.entry.RunID)
 	require.ErrorIs(t, err, consumer.ErrGone)
 
 	open := f.start("c", 2)

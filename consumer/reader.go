@@ -33,7 +33,7 @@ type Reader struct {
 	obs   *observed
 	id    subjects.RunID
 	entry *runs.Entry
-	from  uint64 // where a replay may start: the stream sequence of a known record; 0: ask
+	from  runs.Mark // where a replay may start: a known record, at or before seq; zero: ask
 
 	seq    uint64                       // the last event given out
 	placed bool                         // seq is what the observer has
@@ -57,7 +57,7 @@ type Reader struct {
 // log still holds what follows the cursor turns out while reading, with the same
 // result. The error is ErrGone, ErrBrokerUnavailable or ctx's.
 func (h *Hub) Open(ctx context.Context, e *runs.Entry, opt ReadOptions) (*Reader, error) {
-	o, fresh, err := h.observe(e.RunID)
+	o, fresh, err := h.observe(e.RunID, e)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,8 @@ func (r *Reader) Poll(ctx context.Context) (f Frame, ok bool, err error) {
 		switch {
 		case st.ok:
 			r.endReplay()
-			r.from, r.stuck = 0, 0
+			r.stuck = 0
+			r.from = runs.Mark{Seq: st.block.last, StreamSeq: st.block.stream}
 			r.take(st.block)
 		case st.gone:
 			return Frame{}, false, ErrGone
@@ -166,7 +167,7 @@ func (r *Reader) Poll(ctx context.Context) (f Frame, ok bool, err error) {
 		case st.behind > r.hub.cfg.GapThreshold:
 			r.fallBehind("gap")
 		case st.behind > 0:
-			if err := r.catchUp(ctx); err != nil {
+			if err := r.catchUp(ctx, &st); err != nil {
 				return Frame{}, false, err
 			}
 		case r.synced:

@@ -19,8 +19,10 @@ type replay struct {
 	hub  *Hub
 	id   subjects.RunID
 	from uint64 // stream sequence to read on from
+	sure uint64 // where from is only a guess: a place that is not
 	asm  assembler
 	page []runs.Stored
+	read window // what a tail may have, once it leads up to that
 	room *share // nil where somebody else answers for the bytes
 	hold *hold  // nil without room
 }
@@ -43,26 +45,28 @@ func (p *replay) next(ctx context.Context, seq uint64) (b block, ok bool, err er
 			st := p.page[0]
 			p.page = p.page[1:]
 			p.from = st.StreamSeq + 1
-			if b, ok = p.take(&st); ok && b.last > seq {
-				if b.first > seq+1 {
-					return block{}, false, errWindow
-				}
+			b, ok, _ = p.asm.add(&st.Record, st.StreamSeq)
+			if !ok || b.last <= seq {
+				continue
+			}
+			if b.first <= seq+1 {
+				p.sure = 0
+				p.read.add(b)
 				return b, true, nil
 			}
+			if p.sure == 0 {
+				return block{}, false, errWindow
+			}
+			p.from, p.sure, p.page, p.asm = p.sure, 0, nil, assembler{}
 		}
-		if err := p.read(ctx); err != nil || len(p.page) == 0 {
+		if err := p.turn(ctx); err != nil || len(p.page) == 0 {
 			return block{}, false, err
 		}
 	}
 }
 
-func (p *replay) take(st *runs.Stored) (block, bool) {
-	b, ok, _ := p.asm.add(&st.Record)
-	return b, ok
-}
-
-// read asks for the next page, for which there has to be room.
-func (p *replay) read(ctx context.Context) error {
+// turn asks for the next page, for which there has to be room.
+func (p *replay) turn(ctx context.Context) error {
 	p.page = nil
 	if err := p.reserve(ctx); err != nil {
 		return err

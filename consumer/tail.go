@@ -7,14 +7,6 @@ import (
 	"github.com/rejoin/rejoin/subjects"
 )
 
-// A tail keeps the newest blocks of its run, so that an observer that comes back
-// after a short while is served from memory. These bound what it may hold; the
-// newest block stays whatever its size.
-const (
-	tailBlocks = 512
-	tailBytes  = 256 << 10
-)
-
 // tail is what a relay holds of one run that it has observers for. It hears the
 // run's records as the broker republishes them, at most once and perhaps not at
 // all: its blocks are always contiguous, and known says how far the run has come as
@@ -22,11 +14,11 @@ const (
 type tail struct {
 	id subjects.RunID
 
-	mu     sync.Mutex
-	asm    assembler
-	blocks []block // contiguous, oldest first
-	bytes  int
+	mu  sync.Mutex
+	asm assembler
+	window
 	known  uint64        // the highest seq heard of
+	stream uint64        // stream sequence of a record that ended there; 0 where it is not known
 	end    *subjects.End // once heard of; then known is the seq of the last event
 	lost   bool          // the log is gone, as far as the broker knows: nothing can be replayed
 	gone   bool          // the run is gone altogether
@@ -40,47 +32,27 @@ func newTail(id subjects.RunID) *tail {
 }
 
 // apply takes a record, from the live subject or from asking for the last one.
-func (t *tail) apply(r *subjects.Record, end *subjects.End) {
+func (t *tail) apply(st *runs.Stored) {
+	end := st.End()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.heard = true
 	t.lost = false // a server that comes up may say so of what it has
 	t.answered()
-	b, ok, broken := t.asm.add(r)
+	b, ok, broken := t.asm.add(&st.Record, st.StreamSeq)
 	if ok {
-		t.push(b)
+		t.add(b)
 	}
-	if end == nil && r.Last <= t.known && !broken {
+	if end == nil && st.Last <= t.known && !broken {
 		return
 	}
-	t.known = max(t.known, r.Last)
+	if st.Last >= t.known {
+		t.known, t.stream = st.Last, st.StreamSeq
+	}
 	if end != nil && t.end == nil {
-		t.end, t.known = end, r.Last
+		t.end, t.known = end, st.Last
 	}
 	t.changed()
-}
-
-// push adds a block behind those there are. One that does not follow them makes
-// them worthless: who still needs them replays.
-func (t *tail) push(b block) {
-	if n := len(t.blocks); n > 0 {
-		last := t.blocks[n-1].last
-		if b.last <= last {
-			return
-		}
-		if b.first != last+1 {
-			t.blocks, t.bytes = nil, 0
-		}
-	}
-	t.blocks = append(t.blocks, b)
-	t.bytes += len(b.body)
-	drop := 0
-	for len(t.blocks)-drop > 1 && (t.bytes > tailBytes || len(t.blocks)-drop > tailBlocks) {
-		t.bytes -= len(t.blocks[drop].body)
-		t.blocks[drop] = block{}
-		drop++
-	}
-	t.blocks = t.blocks[drop:]
 }
 
 // changed wakes whoever waits. Callers hold mu.
@@ -94,6 +66,7 @@ type standing struct {
 	block  block         // holds the next event, where ok
 	ok     bool          //
 	behind uint64        // how many events the reader has to replay first
+	stream uint64        // then: where in the stream a record that holds the newest event is; 0 where it is not known
 	end    *subjects.End // the reader has everything, and this is the end
 	lost   bool          // the log is gone, and the reader may lack events
 	gone   bool
@@ -116,27 +89,13 @@ func (t *tail) after(seq uint64) standing {
 	case t.lost && seq < t.known:
 		st.lost, st.end = true, t.end
 	case seq < t.known:
-		st.behind = t.known - seq
+		st.behind, st.stream = t.known-seq, t.stream
 	case t.end != nil:
 		st.end = t.end
 	default:
 		st.away = t.away
 	}
 	return st
-}
-
-// find returns the block that holds seq; there is one.
-func find(blocks []block, seq uint64) block {
-	lo, hi := 0, len(blocks)-1
-	for lo < hi {
-		mid := (lo + hi + 1) / 2
-		if blocks[mid].first <= seq {
-			lo = mid
-		} else {
-			hi = mid - 1
-		}
-	}
-	return blocks[lo]
 }
 
 // head is the highest seq heard of, and the end where it is known.
@@ -204,6 +163,14 @@ func (t *tail) departed(seq uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.gone || t.lost && seq < t.known && t.end != nil && t.end.Persisted
+}
+
+// broken says that something is wrong with the run: its log is gone, or the broker did not
+// answer for it.
+func (t *tail) broken() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.gone || t.lost || t.away
 }
 
 // finished says that nothing new can come.

@@ -13,8 +13,7 @@ import (
 // hear applies records as they come live.
 func (t *tail) hear(records ...subjects.Record) {
 	for _, r := range records {
-		st := runs.Stored{Record: r}
-		t.apply(&r, st.End())
+		t.apply(&runs.Stored{Record: r})
 	}
 }
 

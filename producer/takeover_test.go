@@ -254,7 +254,7 @@ func TestResumeALongRun(t *testing.T) {
 	require.Equal(t, n+1, a.covered(t, r.ID()))
 	e, err := a.store.Entry(within(t), r.ID())
 	require.NoError(t, err)
-	require.Greater(t, e.ReplayFrom(n), e.FirstStreamSeq)
+	require.Greater(t, e.ReplayFrom(n).StreamSeq, e.FirstStreamSeq)
 }
 
 // A takeover that is slow to say so in the entry does not say it over a newer one.

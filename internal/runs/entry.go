@@ -79,15 +79,15 @@ func (e *Entry) AddMark(m Mark) {
 	}
 }
 
-// ReplayFrom is the stream sequence at which to start reading for the events after
-// afterSeq: that of the newest mark at or before it, else the run's first record.
-func (e *Entry) ReplayFrom(afterSeq uint64) uint64 {
-	from := e.FirstStreamSeq
+// ReplayFrom is where to start reading for the events after afterSeq: the newest mark at
+// or before it, else the run's first record.
+func (e *Entry) ReplayFrom(afterSeq uint64) Mark {
+	from := Mark{StreamSeq: e.FirstStreamSeq}
 	for _, m := range e.Marks {
 		if m.Seq > afterSeq {
 			break
 		}
-		from = m.StreamSeq
+		from = m
 	}
 	return from
 }

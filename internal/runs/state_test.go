@@ -172,7 +172,7 @@ func TestEntryAndPointerFitIntoAMessage(t *testing.T) {
 func TestMarksSpanTheReplayWindow(t *testing.T) {
 	t.Parallel()
 	e := runs.Entry{FirstStreamSeq: 7}
-	require.Equal(t, uint64(7), e.ReplayFrom(1<<40))
+	require.Equal(t, runs.Mark{StreamSeq: 7}, e.ReplayFrom(1<<40))
 	for seq := uint64(10); seq <= 100_000; seq += 10 {
 		e.AddMark(runs.Mark{Seq: seq, StreamSeq: seq * 3})
 	}
@@ -180,9 +180,10 @@ func TestMarksSpanTheReplayWindow(t *testing.T) {
 	newest := e.Marks[len(e.Marks)-1].Seq
 	require.LessOrEqual(t, e.Marks[0].Seq, newest-subjects.GapThreshold)
 	for after := newest - subjects.GapThreshold; after <= newest; after++ {
-		from := e.ReplayFrom(after) / 3
-		require.LessOrEqual(t, from, after)
-		require.Greater(t, from+140, after)
+		from := e.ReplayFrom(after)
+		require.Equal(t, 3*from.Seq, from.StreamSeq)
+		require.LessOrEqual(t, from.Seq, after)
+		require.Greater(t, from.Seq+140, after)
 	}
 }
 
