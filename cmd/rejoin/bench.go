@@ -83,8 +83,12 @@ func runBench(ctx context.Context, c bench.Config, f benchFlags, std stdio) (err
 		defer file.Close()
 		lines = file
 	}
-	v := app.ReadVersion(version)
-	c.Commit, c.Log = v.Version, std.err
+	c.Log = std.err
+	if v := app.ReadVersion(version); version != "" || v.Commit == "unknown" {
+		c.Commit = v.Version
+	} else {
+		c.Commit = v.Commit
+	}
 	table := report.NewTable(out)
 	var writing error
 	c.Each = func(r report.Result) {

@@ -14,6 +14,9 @@ type Workload struct {
 	Name    string // one word
 	Summary string // what it measures, in one line
 	Cases   []Case // in the order in which they run
+	// Flags are those of rejoin relay that the work needs besides; with all others as they
+	// are by themselves, and room for 15,000 observers.
+	Flags []string
 	// Run measures one case on env's fabric, which nothing used before. It returns the
 	// results of rejoin and of the floors that it measured beside it, rejoin's first.
 	Run func(ctx context.Context, env *Env, c Case) ([]report.Result, error)
@@ -36,7 +39,7 @@ type Case struct {
 
 // Workloads are all there are, in the order in which they run.
 func Workloads() []Workload {
-	return []Workload{}
+	return []Workload{resume()}
 }
 
 // chosen are the workloads of which something is to run, with the cases that are.

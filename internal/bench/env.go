@@ -28,7 +28,8 @@ type Env struct {
 
 	cfg      *Config
 	workload string
-	dir      string // temporary, of this case alone
+	flags    []string // of the relay
+	dir      string   // temporary, of this case alone
 	machine  report.Result
 	windows  int // of which profiles were taken
 }

@@ -58,10 +58,10 @@ func (e *Env) startBroker(ctx context.Context, listen string) (err error) {
 }
 
 func (e *Env) startRelay(ctx context.Context) (err error) {
-	// What a user could say, who means to have this many observers and no ends of runs by
-	// a lease in the middle of a measurement.
+	// What a user could say who means to have this many observers, and runs that stay.
 	args := []string{"relay", "--nats", e.NATS, "--addr", "127.0.0.1:0", "--max-observers", "15000",
-		"--lease", "1m", "--retain", "1h", "--max-ended", "1000000", "--log-level", "warn"}
+		"--retain", "1h", "--max-ended", "1000000", "--log-level", "warn"}
+	args = append(args, e.flags...)
 	if e.cfg.Partitions > 0 {
 		args = append(args, "--partitions", strconv.Itoa(e.cfg.Partitions))
 	}

@@ -88,7 +88,7 @@ func (c *Config) rounds(ctx context.Context, w Workload, k Case) ([]report.Resul
 
 // measure measures a case once, on a fabric of its own.
 func (c *Config) measure(ctx context.Context, w Workload, k Case) ([]report.Result, error) {
-	env := &Env{Short: c.Short, Duration: c.Duration, Procs: new(proc.Set), cfg: c, workload: w.Name, machine: c.machine()}
+	env := &Env{Short: c.Short, Duration: c.Duration, Procs: new(proc.Set), cfg: c, workload: w.Name, flags: w.Flags, machine: c.machine()}
 	defer env.stop()
 	if err := env.start(ctx); err != nil {
 		return nil, err
