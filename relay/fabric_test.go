@@ -28,7 +28,7 @@ const patience = 2 * time.Minute
 
 // fabric is a broker of one test and a relay on it that serves over real HTTP.
 type fabric struct {
-	t      *testing.T
+	t      testing.TB
 	broker *natsd.Server
 	store  *runs.Store
 	hub    *consumer.Hub
@@ -42,7 +42,7 @@ type fabric struct {
 }
 
 // newFabric starts broker, hub and relay; change may alter the configuration.
-func newFabric(t *testing.T, change func(*relay.Config)) *fabric {
+func newFabric(t testing.TB, change func(*relay.Config)) *fabric {
 	t.Helper()
 	f := &fabric{t: t, logs: &logs{}, served: make(chan error, 1)}
 	var err error

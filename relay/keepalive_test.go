@@ -15,7 +15,7 @@ import (
 
 // lines reads a stream without understanding it.
 type lines struct {
-	t *testing.T
+	t testing.TB
 	b *bufio.Reader
 }
 

@@ -30,7 +30,7 @@ func limited(t *testing.T, l relay.Limits, change func(*relay.Config)) *fabric {
 }
 
 // refusedFor wants an answer of a status that says to come back, and when.
-func refusedFor(t *testing.T, a answer, status int) time.Duration {
+func refusedFor(t testing.TB, a answer, status int) time.Duration {
 	t.Helper()
 	require.Equal(t, status, a.status, a.body)
 	require.Equal(t, "too_many_requests", a.problem(t).Code)

@@ -22,7 +22,7 @@ type answer struct {
 	body   string
 }
 
-func (a answer) problem(t *testing.T) (p struct {
+func (a answer) problem(t testing.TB) (p struct {
 	Type, Title, Code, Detail string
 	Status                    int
 }) {
@@ -46,7 +46,7 @@ func (f *fabric) do(method, path, body string, header ...string) answer {
 	return answer{resp.StatusCode, resp.Header, string(all)}
 }
 
-func request(ctx context.Context, t *testing.T, method, url, body string, header ...string) *http.Request {
+func request(ctx context.Context, t testing.TB, method, url, body string, header ...string) *http.Request {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func request(ctx context.Context, t *testing.T, method, url, body string, header
 
 // observer is an open stream, read as a client reads it.
 type observer struct {
-	t      *testing.T
+	t      testing.TB
 	resp   *http.Response
 	cancel context.CancelFunc
 	sse    *consumer.Decoder

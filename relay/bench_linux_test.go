@@ -1,0 +1,192 @@
+package relay_test
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rejoin/rejoin/relay"
+	"github.com/rejoin/rejoin/subjects"
+)
+
+const (
+	observersAtOnce = 1000
+	pace            = 20 * time.Millisecond // 50 events a second
+)
+
+// marked is an event of 200 bytes with the mark that the crowd counts.
+func marked() string {
+	const head, tail = `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"~`, `"}`
+	return head + strings.Repeat("x", 200-len(head)-len(tail)) + tail
+}
+
+func benchFabric(b *testing.B) *fabric {
+	return newFabric(b, func(c *relay.Config) {
+		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	})
+}
+
+// ready starts a run that a crowd can tell from nothing.
+func (f *fabric) ready() *run {
+	r := f.start("c")
+	r.publish(`{"type":"CUSTOM","name":"ready","value":"^"}`)
+	return r
+}
+
+// add appends an event without folding it: the run is only watched.
+func (r *run) add(event string) {
+	r.seq++
+	r.append(subjects.Record{Kind: subjects.KindEvents, Last: r.seq, Count: 1, Body: []byte(event)})
+}
+
+// fanOut publishes n events at their pace and reads what comes of it.
+func fanOut(b *testing.B, c *crowd, n int, publish func()) (cost, []time.Duration) {
+	b.Helper()
+	due := make([]time.Time, n)
+	late := make([]time.Duration, 0, n*len(c.fds))
+	base, goal := c.seen[0], c.total+n*len(c.fds)
+	from := time.Now().Add(pace)
+	for i := range due {
+		due[i] = from.Add(time.Duration(i) * pace)
+	}
+	published := make(chan struct{})
+	before := spent(b)
+	go func() {
+		defer close(published)
+		for i := range n {
+			time.Sleep(time.Until(due[i]))
+			publish()
+		}
+	}()
+	c.until(func() bool { return c.total >= goal }, func(event int) { late = append(late, time.Since(due[event-base])) })
+	<-published
+	return spent(b).since(before), late
+}
+
+// BenchmarkFanOut is one run watched by many, relay and bare server in turns. Each
+// iteration is an event. The relay's share contains the broker's and the publisher's.
+func BenchmarkFanOut(b *testing.B) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	f, plain := benchFabric(b), newBare(b)
+	r := f.ready()
+	mine, theirs := newCrowd(b, f.url), newCrowd(b, plain.url)
+	defer mine.close()
+	defer theirs.close()
+	mine.join(observersAtOnce, "/chat/live?chat_id=c")
+	theirs.join(observersAtOnce, "/")
+	for _, c := range []*crowd{mine, theirs} {
+		c.until(func() bool { return c.ready == observersAtOnce }, nil)
+	}
+	event := marked()
+	var used, floor cost
+	var late, floorLate []time.Duration
+	b.ResetTimer()
+	for left := b.N; left > 0; {
+		n := min(left, 50)
+		left -= n
+		u, l := fanOut(b, theirs, n, func() { plain.publish(event) })
+		floor, floorLate = floor.plus(u), append(floorLate, l...)
+		u, l = fanOut(b, mine, n, func() { r.add(event) })
+		used, late = used.plus(u), append(late, l...)
+	}
+	b.StopTimer()
+	frames := float64(b.N * observersAtOnce)
+	b.ReportMetric(float64(used.cpu.Nanoseconds())/frames/1e3, "µs/frame")
+	b.ReportMetric(float64(floor.cpu.Nanoseconds())/frames/1e3, "bare-µs/frame")
+	b.ReportMetric(float64(used.cpu)/float64(floor.cpu), "x-bare")
+	b.ReportMetric(float64(used.allocs)/frames, "allocs/frame")
+	for name, all := range map[string][]time.Duration{"": late, "bare-": floorLate} {
+		slices.Sort(all)
+		b.ReportMetric(ms(all[len(all)/2]), name+"p50-ms")
+		b.ReportMetric(ms(all[len(all)*99/100]), name+"p99-ms")
+	}
+	b.ReportMetric(0, "ns/op") // the pace, and nothing else
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
+
+// BenchmarkIdle is what an observer holds that is sent nothing, beside one of the bare
+// server: heap and stack of the whole process, whose clients hold none.
+func BenchmarkIdle(b *testing.B) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	f, plain := benchFabric(b), newBare(b)
+	f.ready()
+	weigh := func(url, path string) float64 {
+		c := newCrowd(b, url)
+		defer c.close()
+		join := func(n int) uint64 {
+			c.join(n, path)
+			c.until(func() bool { return c.ready == len(c.fds) }, nil)
+			time.Sleep(300 * time.Millisecond) // goroutines that have answered lie down
+			return held()
+		}
+		first := join(200)
+		return float64(join(2000)-first) / 2000
+	}
+	for range b.N {
+		own, floor := weigh(f.url, "/chat/live?chat_id=c"), weigh(plain.url, "/")
+		b.ReportMetric(own/1024, "KiB/observer")
+		b.ReportMetric(floor/1024, "bare-KiB/observer")
+		b.ReportMetric((own-floor)/1024, "KiB-beyond-bare")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkStorm is a crowd that comes back at once, each 20 events behind: until all
+// have them, and what it took, relay and bare server in turns.
+func BenchmarkStorm(b *testing.B) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const missed = 20
+	f, plain := benchFabric(b), newBare(b)
+	r := f.ready()
+	event := marked()
+	for range missed {
+		r.add(event)
+		plain.publish(event)
+	}
+	keeper := f.open("GET", "/chat/live?chat_id=c", "") // the tail stays
+	keeper.until(r.seq)
+	mine, theirs := newCrowd(b, f.url), newCrowd(b, plain.url)
+	defer mine.close()
+	defer theirs.close()
+	storm := func(c *crowd, path string, headers ...string) (cost, time.Duration) {
+		runtime.GC()
+		before, from := spent(b), time.Now()
+		c.join(observersAtOnce, path, headers...)
+		c.until(func() bool { return c.total == missed*observersAtOnce }, nil)
+		took := time.Since(from)
+		used := spent(b).since(before)
+		c.leave()
+		return used, took
+	}
+	cursor := fmt.Sprintf("Last-Event-ID: %s:1\r\n", r.id())
+	var used, floor cost
+	var took, floorTook time.Duration
+	b.ResetTimer()
+	for range b.N {
+		u, t := storm(theirs, "/")
+		floor, floorTook = floor.plus(u), floorTook+t
+		f.watching(1)
+		u, t = storm(mine, "/chat/live?chat_id=c", cursor)
+		used, took = used.plus(u), took+t
+		f.watching(1)
+	}
+	b.StopTimer()
+	n := float64(b.N * observersAtOnce)
+	b.ReportMetric(ms(took)/float64(b.N), "ms-all")
+	b.ReportMetric(ms(floorTook)/float64(b.N), "bare-ms-all")
+	b.ReportMetric(float64(used.cpu.Microseconds())/n, "µs/attach")
+	b.ReportMetric(float64(floor.cpu.Microseconds())/n, "bare-µs/attach")
+	b.ReportMetric(float64(used.allocs)/n, "allocs/attach")
+	b.ReportMetric(float64(floor.allocs)/n, "bare-allocs/attach")
+	b.ReportMetric(0, "ns/op")
+}
+
