@@ -62,9 +62,12 @@ func (s *Store) question(ctx context.Context, ask func(context.Context) error) e
 
 // lastOf reads a subject's last message at the stream's leader, never at a
 // replica. It returns ErrNotFound or ErrLogLost (no such stream), or what kept the
-// broker from answering.
+// broker from answering. Who asks the same at the same time may share the answer, which
+// is not to be changed.
 func (s *Store) lastOf(ctx context.Context, stream, subject string) (message, error) {
-	return s.atLeader(ctx, stream, map[string]any{"last_by_subj": subject})
+	return s.together.ask(ctx, stream+" "+subject, func() (message, error) {
+		return s.atLeader(ctx, stream, map[string]any{"last_by_subj": subject})
+	})
 }
 
 // firstOf is lastOf for a subject's first message from a stream sequence on.

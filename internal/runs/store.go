@@ -24,6 +24,7 @@ type Store struct {
 	leave      bool // see Config.LeaveRemoval
 	log        *slog.Logger
 	reconnects *reconnects
+	together   together
 	canary     canary
 	closeOnce  sync.Once
 }
@@ -82,7 +83,7 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Store, error) {
 
 // newStore makes a store that knows nothing of the broker yet.
 func newStore(nc *nats.Conn, cfg Config) (*Store, error) {
-	s := &Store{nc: nc, api: "$JS.API.", leave: cfg.LeaveRemoval, log: cfg.Logger}
+	s := &Store{nc: nc, together: together{asking: map[string]*shared{}}, api: "$JS.API.", leave: cfg.LeaveRemoval, log: cfg.Logger}
 	s.canary.key = subjects.CanaryKey(nuid.Next())
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
