@@ -13,6 +13,9 @@ import (
 // no more speed if there were more.
 const pendingPublishes = 4096
 
+// stall is how long the broker may take to acknowledge any of them.
+const stall = 30 * time.Second
+
 // AsyncPublish stores messages of size bytes in a stream of files for the given time, each
 // event a message, as fast as JetStream acknowledges them. It returns how many a second
 // were. The stream is removed.
@@ -37,7 +40,7 @@ func AsyncPublish(ctx context.Context, nc *nats.Conn, subjects, size int, during
 	}
 	n, from := 0, time.Now()
 	for ; time.Since(from) < during && ctx.Err() == nil; n++ {
-		if _, err := js.PublishAsync(to[n%len(to)], data); err != nil {
+		if _, err := js.PublishAsync(to[n%len(to)], data, jetstream.WithStallWait(stall)); err != nil {
 			return 0, err
 		}
 	}
