@@ -62,12 +62,25 @@ func attach(b *testing.B, r *run, opt consumer.ReadOptions, frames int) {
 	all.report(b)
 }
 
+// nothing keeps nothing in memory: every observer is the first.
+var nothing = consumer.HubConfig{Linger: -1}
+
 func BenchmarkColdAttach10k200B(b *testing.B) {
+	r := newFabric(b, nothing).long(10_000)
+	attach(b, r, consumer.ReadOptions{}, 1)
+}
+
+func BenchmarkColdAttach10k200BAgain(b *testing.B) {
 	r := newFabric(b, consumer.HubConfig{}).long(10_000)
 	attach(b, r, consumer.ReadOptions{}, 1)
 }
 
 func BenchmarkAttach100Back(b *testing.B) {
+	r := newFabric(b, nothing).long(10_000)
+	attach(b, r, r.cursor(r.seq-100), 100)
+}
+
+func BenchmarkAttach100BackAgain(b *testing.B) {
 	r := newFabric(b, consumer.HubConfig{}).long(10_000)
 	attach(b, r, r.cursor(r.seq-100), 100)
 }

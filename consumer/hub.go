@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"log/slog"
@@ -52,6 +53,7 @@ type Hub struct {
 	checks    *semaphore.Weighted
 	budget    *budget
 	shelf     shelf
+	segments  segments
 	live      []chan *nats.Msg
 
 	ctx    context.Context
@@ -118,6 +120,7 @@ func NewHub(cfg HubConfig) *Hub {
 		checks:    semaphore.NewWeighted(checksAtOnce),
 		budget:    &budget{limit: max(int64(cfg.MaxBytes), pageRoom), told: cfg.Metrics.Held},
 		shelf:     shelf{runs: map[subjects.RunID]*shared{}},
+		segments:  segments{runs: map[subjects.RunID]*list.Element{}},
 		tails:     map[subjects.RunID]*observed{},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
@@ -128,6 +131,7 @@ func NewHub(cfg HubConfig) *Hub {
 	}
 	h.wg.Go(h.afterReconnects)
 	if cfg.Linger > 0 {
+		h.segments.limit = int(h.budget.limit) / cachedPart
 		h.wg.Go(h.sweep)
 	}
 	return h

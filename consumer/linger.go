@@ -78,6 +78,7 @@ func (h *Hub) sweep() {
 				h.dropOldest()
 			}
 			h.mu.Unlock()
+			h.segments.dropUnused(now.Add(-h.cfg.Linger))
 		}
 	}
 }

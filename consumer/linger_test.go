@@ -26,7 +26,8 @@ func TestComingBackNeedsNoBroker(t *testing.T) {
 	}
 	f.heard(r, 41)
 	f.server.Shutdown()
-	reader = r.open(r.cursor(1))
+	reader, err := f.hub.Open(t.Context(), r.entry, r.cursor(1))
+	require.NoError(t, err)
 	defer reader.Close()
 	o.until(reader, 41)
 	require.Equal(t, r.text(41), o.text)

@@ -1,12 +1,10 @@
 package consumer
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 
-	"github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/subjects"
 )
@@ -87,7 +85,7 @@ func (h *Hub) build(ctx context.Context, e *runs.Entry, head uint64, room *share
 	var data SnapshotData
 	for try := range snapshotTries {
 		var err error
-		data, err = h.buildOnce(ctx, e, room)
+		data, err = h.buildOnce(ctx, e, head, room)
 		if err == nil && data.Seq >= head {
 			room.set(int64(len(data.Events)))
 			return data, nil
@@ -110,60 +108,25 @@ func (h *Hub) build(ctx context.Context, e *runs.Entry, head uint64, room *share
 	return SnapshotData{}, fmt.Errorf("%w: run %s is at %d and the broker shows %d", ErrBrokerUnavailable, e.RunID, head, data.Seq)
 }
 
-// buildOnce joins the segments, then folds the records after the last of them.
-func (h *Hub) buildOnce(ctx context.Context, e *runs.Entry, room *share) (SnapshotData, error) {
-	data := SnapshotData{resume: e.FirstStreamSeq}
-	var taken int64 = buildRoom
-	count := func(n int) {
-		taken += int64(n)
-		room.set(max(room.held, taken))
+// buildOnce joins the segments, then folds what follows the last of them. It ends at head
+// or behind it, unless the broker shows less.
+func (h *Hub) buildOnce(ctx context.Context, e *runs.Entry, head uint64, room *share) (SnapshotData, error) {
+	b := builder{hub: h, entry: e, head: head, room: room, taken: buildRoom, data: SnapshotData{resume: e.FirstStreamSeq}}
+	h.mu.Lock()
+	if o := h.tails[e.RunID]; o != nil {
+		b.tail = o.tail
 	}
-	var parts [][]byte // joined once: growing a large snapshot would copy it again and again
-	for seg, err := range h.store.Segments(ctx, e.RunID, e.Segments) {
-		if err != nil {
-			return data, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
-		}
-		if seg.From != data.Seq+1 {
-			return data, fmt.Errorf("%w: segment %d of run %s begins at %d, not at %d",
-				ErrBrokerUnavailable, seg.N, e.RunID, seg.From, data.Seq+1)
-		}
-		if len(seg.Events) > 0 {
-			parts = append(parts, seg.Events)
-			count(len(seg.Events))
-		}
-		data.Seq, data.resume = seg.To, seg.StreamSeq // that record may hold more
+	h.mu.Unlock()
+	log, stop := b.readAhead(ctx)
+	defer stop()
+	if err := b.segments(ctx); err != nil {
+		return b.data, err
 	}
-	var fold agui.Fold
-	p := &replay{hub: h, id: e.RunID, from: data.resume}
-	for {
-		b, ok, err := p.next(ctx, data.Seq)
-		if errors.Is(err, ErrBrokerUnavailable) && h.logLost(ctx, e) {
-			break // the segments are all there is; nobody answers for a stream that is gone
-		}
-		if err != nil {
-			return data, err
-		}
-		if !ok {
-			break
-		}
-		count(len(b.body)) // folded, it is no more than that
-		if _, err := fold.AddLines(b.after(data.Seq)); err != nil {
-			return data, fmt.Errorf("event after %d of run %s: %w", data.Seq, e.RunID, err)
-		}
-		data.Seq, data.resume = b.last, p.from
+	if err := b.rest(ctx, log); err != nil {
+		return b.data, err
 	}
-	if fold.Count() > 0 {
-		parts = append(parts, fold.Cut())
-	}
-	if len(parts) == 1 {
-		data.Events = parts[0]
-		return data, nil
-	}
-	for _, part := range parts {
-		count(len(part) + 1) // twice, for a moment
-	}
-	data.Events = bytes.Join(parts, []byte{'\n'})
-	return data, nil
+	b.join()
+	return b.data, nil
 }
 
 // logLost asks the leader whether the run's log is gone, and not only out of reach.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/nats-io/nats.go"
 
@@ -57,34 +58,65 @@ func (s *Store) Segment(ctx context.Context, id subjects.RunID, n int) (SegmentD
 	return s.whole(ctx, id, n, m)
 }
 
-// Segments reads the segments of a run in order, from the first one to the last
-// there is. known is how many are known to exist: one of them that a lagging
-// replica does not show is read at the leader. What is yielded tiles the seqs from
-// 1 on; an error ends the sequence.
+// Segments is SegmentsFrom for all of them.
 func (s *Store) Segments(ctx context.Context, id subjects.RunID, known int) iter.Seq2[SegmentData, error] {
+	return s.SegmentsFrom(ctx, id, 0, known)
+}
+
+// segmentsAhead is how many pages of segments that are known to exist are asked for at once.
+const segmentsAhead = 3
+
+// SegmentsFrom reads the segments of a run in order, from the nth one to the last
+// there is. known is how many are known to exist: one of them that a lagging
+// replica does not show is read at the leader. What is yielded from n = 0 tiles the seqs
+// from 1 on; an error ends the sequence.
+func (s *Store) SegmentsFrom(ctx context.Context, id subjects.RunID, n, known int) iter.Seq2[SegmentData, error] {
 	return func(yield func(SegmentData, error) bool) {
-		for n := 0; ; {
-			page, more, err := s.segmentPage(ctx, id, n, known)
-			if err != nil {
-				yield(SegmentData{}, err)
-				return
+		var asked sync.WaitGroup
+		defer asked.Wait()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		var ahead []chan segmentAnswer
+		ask := func(n int) {
+			c := make(chan segmentAnswer, 1)
+			ahead = append(ahead, c)
+			asked.Go(func() { c <- s.segmentPage(ctx, id, n, known) })
+		}
+		for next := n; ; {
+			for len(ahead) < segmentsAhead && (next < known || len(ahead) == 0) {
+				ask(next)
+				next += segmentPage
 			}
-			for _, seg := range page {
+			page := <-ahead[0]
+			ahead = ahead[1:]
+			for _, seg := range page.segments {
 				if !yield(seg, nil) {
 					return
 				}
 			}
-			n += len(page)
-			if !more {
+			n += len(page.segments)
+			switch {
+			case page.err != nil:
+				yield(SegmentData{}, page.err)
 				return
+			case !page.more:
+				return
+			case len(page.segments) < segmentPage: // they are larger than usual
+				next, ahead = n, nil
 			}
 		}
 	}
 }
 
-// segmentPage reads the segments from n on, as many as fit, and says whether it is
-// worth asking again.
-func (s *Store) segmentPage(ctx context.Context, id subjects.RunID, n, known int) ([]SegmentData, bool, error) {
+// segmentAnswer is a page of segments. More says that it is worth asking again.
+type segmentAnswer struct {
+	segments []SegmentData
+	more     bool
+	err      error
+}
+
+// segmentPage reads the segments from n on, as many as fit.
+func (s *Store) segmentPage(ctx context.Context, id subjects.RunID, n, known int) segmentAnswer {
 	ask := directGet{MaxBytes: segmentPageBytes}
 	// One more than is known: a newer one may have been stored since.
 	until := n + min(max(known-n+1, 1), segmentPage)
@@ -93,7 +125,7 @@ func (s *Store) segmentPage(ctx context.Context, id subjects.RunID, n, known int
 	}
 	found, cut, err := s.direct(ctx, subjects.BucketStream, ask)
 	if err != nil {
-		return nil, false, err
+		return segmentAnswer{err: err}
 	}
 	var page []SegmentData
 	for i := n; i < until; i++ {
@@ -103,21 +135,21 @@ func (s *Store) segmentPage(ctx context.Context, id subjects.RunID, n, known int
 		case at >= 0:
 			seg, err = s.whole(ctx, id, i, found[at])
 		case cut && i > n:
-			return page, true, nil
+			return segmentAnswer{page, true, nil}
 		case i < known:
 			seg, err = s.Segment(ctx, id, i)
 		default:
-			return page, false, nil
+			return segmentAnswer{segments: page}
 		}
 		if errors.Is(err, ErrNotFound) {
-			return page, false, nil
+			return segmentAnswer{segments: page}
 		}
 		if err != nil {
-			return nil, false, err
+			return segmentAnswer{page, false, err}
 		}
 		page = append(page, seg)
 	}
-	return page, true, nil
+	return segmentAnswer{page, true, nil}
 }
 
 // whole adds the further parts of a large segment to its head.
