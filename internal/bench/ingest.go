@@ -43,8 +43,8 @@ const streamedAtMost = 100_000
 // readBack is the longest run that is read again after it was written.
 const readBack = 200_000
 
-// feeder is the producer of one run.
-type feeder struct {
+// ingester is the producer of one run.
+type ingester struct {
 	conn  *client.Conn
 	run   string
 	n     uint64 // events sent, besides the first
@@ -54,24 +54,24 @@ type feeder struct {
 }
 
 func runIngest(ctx context.Context, env *Env, c Case) ([]report.Result, error) {
-	feeders := make([]*feeder, c.Runs)
-	for i := range feeders {
+	producers := make([]*ingester, c.Runs)
+	for i := range producers {
 		conn, err := client.Dial(ctx, env.Relay, client.Options{Buffer: 4 << 10})
 		if err != nil {
 			return nil, err
 		}
 		defer conn.Close()
-		f := &feeder{conn: conn}
+		f := &ingester{conn: conn}
 		if f.run, err = filled(conn, fmt.Sprintf("chat-%d", i), 1, c.Size); err != nil {
 			return nil, err
 		}
-		feeders[i] = f
+		producers[i] = f
 	}
-	r, err := env.feedAll(ctx, c, feeders)
+	r, err := env.feedAll(ctx, c, producers)
 	if err != nil {
 		return nil, err
 	}
-	if err := env.readBack(ctx, feeders[0], &r); err != nil {
+	if err := env.readBack(ctx, producers[0], &r); err != nil {
 		return nil, err
 	}
 	js, err := env.asyncPublish(ctx, c)
@@ -83,20 +83,20 @@ func runIngest(ctx context.Context, env *Env, c Case) ([]report.Result, error) {
 }
 
 // feedAll lets all of them produce for the same time.
-func (e *Env) feedAll(ctx context.Context, c Case, feeders []*feeder) (report.Result, error) {
+func (e *Env) feedAll(ctx context.Context, c Case, producers []*ingester) (report.Result, error) {
 	r := e.Result(c, report.Rejoin)
 	w := e.Begin(ctx, c)
-	errs := make([]error, len(feeders))
+	errs := make([]error, len(producers))
 	var all sync.WaitGroup
 	until := time.Now().Add(e.Duration)
-	for i, f := range feeders {
+	for i, f := range producers {
 		all.Go(func() { errs[i] = f.feed(c, until, uint64(e.Duration.Seconds()*streamedAtMost)/uint64(c.Runs)) })
 	}
 	all.Wait()
 	use := w.End()
 	var times stats.Histogram
 	var sent, stored uint64
-	for i, f := range feeders {
+	for i, f := range producers {
 		if errs[i] != nil {
 			return r, errs[i]
 		}
@@ -128,7 +128,7 @@ func (e *Env) feedAll(ctx context.Context, c Case, feeders []*feeder) (report.Re
 
 // feed sends events until the time is over, or as many as a streamed body may have, and
 // returns once all are answered.
-func (f *feeder) feed(c Case, until time.Time, streamed uint64) error {
+func (f *ingester) feed(c Case, until time.Time, streamed uint64) error {
 	if c.Batch == 0 {
 		return f.stream(c, until, streamed)
 	}
@@ -156,7 +156,7 @@ func (f *feeder) feed(c Case, until time.Time, streamed uint64) error {
 }
 
 // stream sends all of them in one body.
-func (f *feeder) stream(c Case, until time.Time, most uint64) error {
+func (f *ingester) stream(c Case, until time.Time, most uint64) error {
 	body, err := f.conn.Stream(client.EventsPath(f.run), ndjson)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (f *feeder) stream(c Case, until time.Time, most uint64) error {
 	return f.answered(status, answer)
 }
 
-func (f *feeder) answered(status int, answer []byte) error {
+func (f *ingester) answered(status int, answer []byte) error {
 	if err := client.Want(http.StatusOK, status, answer); err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (f *feeder) answered(status int, answer []byte) error {
 }
 
 // readBack checks that what was answered is there, unless it is too much to read.
-func (e *Env) readBack(ctx context.Context, f *feeder, r *report.Result) error {
+func (e *Env) readBack(ctx context.Context, f *ingester, r *report.Result) error {
 	if f.last > readBack {
 		r.Note = fmt.Sprintf("counted by the answers; the runs were too long to read back within the time (%s events)", thousands(int(f.last)))
 		return nil

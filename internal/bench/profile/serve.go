@@ -35,25 +35,36 @@ func Serve(socket string) (stop func(), err error) {
 
 func handler() http.Handler {
 	var mu sync.Mutex
-	var cpu bytes.Buffer
+	var cpu *bytes.Buffer // nil while no profile is taken
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /start", func(w http.ResponseWriter, _ *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		cpu.Reset()
+		if cpu != nil {
+			http.Error(w, "a profile is being taken", http.StatusConflict)
+			return
+		}
+		begun := new(bytes.Buffer)
+		if err := pprof.StartCPUProfile(begun); err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+			return
+		}
+		cpu = begun
 		runtime.SetMutexProfileFraction(mutexFraction)
 		runtime.SetBlockProfileRate(blockRate)
-		if err := pprof.StartCPUProfile(&cpu); err != nil {
-			http.Error(w, err.Error(), http.StatusConflict)
-		}
 	})
 	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, _ *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
+		if cpu == nil {
+			http.Error(w, "no profile is being taken", http.StatusConflict)
+			return
+		}
 		pprof.StopCPUProfile()
 		runtime.SetMutexProfileFraction(0)
 		runtime.SetBlockProfileRate(0)
 		_, _ = w.Write(cpu.Bytes())
+		cpu = nil
 	})
 	mux.HandleFunc("GET /{name}", func(w http.ResponseWriter, r *http.Request) {
 		p := pprof.Lookup(r.PathValue("name"))
