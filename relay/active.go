@@ -59,7 +59,7 @@ func (s *Server) activeRuns(w http.ResponseWriter, r *http.Request) error {
 	if once {
 		return s.writeActive(w, feed)
 	}
-	s.streamActive(ctx, w, o, feed)
+	s.streamActive(ctx, w, directTo(r), o, feed)
 	return nil
 }
 
@@ -105,13 +105,13 @@ func appendActive(out *chunks, feed *active.Subscription) {
 
 // streamActive answers with the same and then what changes, until there is a reason to
 // stop.
-func (s *Server) streamActive(ctx context.Context, w http.ResponseWriter, o *observer, feed *active.Subscription) {
+func (s *Server) streamActive(ctx context.Context, w http.ResponseWriter, d *direct, o *observer, feed *active.Subscription) {
 	from := time.Now()
 	beginStream(w, "")
 	s.metrics.opened.WithLabelValues(wireActive).Inc()
 	s.metrics.observers.Inc()
 	defer s.metrics.observers.Dec()
-	out := newSink(w, s.cfg.KeepAlive, s.cfg.WriteTimeout, o.cancel)
+	out := newSink(w, d, s.cfg.KeepAlive, s.cfg.WriteTimeout, o.cancel)
 	defer out.close() // also when something below panics
 	a := &activeStream{feed: feed, stream: &stream{wire: protocol1{}, sink: out, leave: o.leave}}
 	err := a.serve(ctx)

@@ -16,8 +16,8 @@ const (
 	// frameRoom is more than what a frame has besides its events.
 	frameRoom = 1 << 10
 
-	// keepSize is how much of a buffer an idle stream keeps: thousands of streams
-	// are idle, and each was busy once.
+	// keepSize is how large a buffer is to begin with, and more than a comment and what
+	// goes with it.
 	keepSize = 4 << 10
 )
 
@@ -43,13 +43,6 @@ func (c *chunks) pass() {
 		c.err = c.send(c.buf)
 	}
 	c.buf = c.buf[:0]
-}
-
-// shrink lets go of a buffer that was large, once it is empty.
-func (c *chunks) shrink() {
-	if len(c.buf) == 0 && cap(c.buf) > keepSize {
-		c.buf = nil
-	}
 }
 
 func (c *chunks) text(s string) { c.add([]byte(s), false) }

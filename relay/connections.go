@@ -130,13 +130,10 @@ func (c *connections) isScarce(conn net.Conn) bool {
 	return k != nil && k.scarce
 }
 
-// onScarce marks the context of a request on such a connection.
-type onScarce struct{}
-
 // spare answers on a scarce connection only what is spared, and closes it then.
 func (s *Server) spare(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Context().Value(onScarce{}) == nil {
+		if p := peerOf(r.Context()); p == nil || !p.scarce {
 			next.ServeHTTP(w, r)
 			return
 		}

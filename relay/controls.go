@@ -45,7 +45,7 @@ func (s *Server) controls(w http.ResponseWriter, r *http.Request) error {
 	s.metrics.opened.WithLabelValues(wireControls).Inc()
 	s.metrics.observers.Inc()
 	defer s.metrics.observers.Dec()
-	out := newSink(w, s.cfg.KeepAlive, s.cfg.WriteTimeout, o.cancel)
+	out := newSink(w, directTo(r), s.cfg.KeepAlive, s.cfg.WriteTimeout, o.cancel)
 	defer out.close()
 	c := &controlStream{s: s, id: e.RunID, after: after, given: map[uint64]bool{},
 		stream: &stream{wire: protocol1{}, sink: out, leave: o.leave}}

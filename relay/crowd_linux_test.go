@@ -30,7 +30,6 @@ type crowd struct {
 	fds   []int
 	of    map[int32]int // socket to client
 	ready int           // clients that have seen the ready mark
-	seen  []int         // events, by client
 	total int           // events of all
 	buf   []byte
 }
@@ -61,12 +60,11 @@ func (c *crowd) join(n int, path string, headers ...string) {
 		require.NoError(c.t, unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}))
 		c.of[int32(fd)] = len(c.fds)
 		c.fds = append(c.fds, fd)
-		c.seen = append(c.seen, 0)
 	}
 }
 
 // until reads until done says so, and tells heard, which may be nil, of every event.
-func (c *crowd) until(done func() bool, heard func(event int)) {
+func (c *crowd) until(done func() bool, heard func()) {
 	c.t.Helper()
 	var events [256]unix.EpollEvent
 	for over := time.Now().Add(patience); !done(); {
@@ -84,7 +82,7 @@ func (c *crowd) until(done func() bool, heard func(event int)) {
 	}
 }
 
-func (c *crowd) read(client int, heard func(event int)) {
+func (c *crowd) read(client int, heard func()) {
 	n, err := unix.Read(c.fds[client], c.buf)
 	if err != nil || n == 0 {
 		c.t.Fatalf("client %d was cut off: %v", client, err)
@@ -95,9 +93,8 @@ func (c *crowd) read(client int, heard func(event int)) {
 	}
 	for range bytes.Count(b, []byte{eventMark}) {
 		if heard != nil {
-			heard(c.seen[client])
+			heard()
 		}
-		c.seen[client]++
 		c.total++
 	}
 }
@@ -107,7 +104,7 @@ func (c *crowd) leave() {
 	for _, fd := range c.fds {
 		_ = unix.Close(fd)
 	}
-	c.fds, c.seen, c.of, c.ready, c.total = nil, nil, map[int32]int{}, 0, 0
+	c.fds, c.of, c.ready, c.total = nil, map[int32]int{}, 0, 0
 }
 
 func (c *crowd) close() {

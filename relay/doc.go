@@ -28,7 +28,9 @@
 //	turn_failure.go  what a client is told when the queue refuses
 //	closed.go        the one line that a stream leaves in the log
 //	serve.go         the serve loop: frames from the hub's reader to the sink
-//	sink.go          the way to one observer: buffer, flush, deadline, keep-alive
+//	sink.go          the way to one observer: buffer, flush, keep-alive
+//	outlet.go        what is behind it: net/http, and deadlines
+//	direct.go        the way around the buffers of net/http; direct_unix.go the writes
 //	chunks.go        frames of any size through a buffer of bounded size
 //	wire.go          protocol 1
 //	legacy.go        plain AG-UI for stock clients

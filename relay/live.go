@@ -69,7 +69,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, q watch) error {
 		return err
 	}
 	traceRun(tracing.Current(ctx), entry.ChatID, entry.RunID)
-	s.stream(ctx, w, o, q.wire(), entry.RunID, func(ctx context.Context) (*consumer.Reader, error) {
+	s.stream(ctx, w, directTo(r), o, q.wire(), entry.RunID, func(ctx context.Context) (*consumer.Reader, error) {
 		return s.cfg.Hub.Open(ctx, entry, q.options())
 	})
 	return nil
@@ -119,7 +119,7 @@ func beginStream(w http.ResponseWriter, id subjects.RunID) {
 
 // stream answers 200 and serves the run. The header and a comment go out before
 // anything is read of the run, so that proxies and clients know where they are.
-func (s *Server) stream(ctx context.Context, w http.ResponseWriter, o *observer, wire wire, id subjects.RunID,
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, d *direct, o *observer, wire wire, id subjects.RunID,
 	open func(context.Context) (*consumer.Reader, error)) {
 	from := time.Now()
 	beginStream(w, id)
@@ -127,9 +127,9 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, o *observer,
 	s.metrics.observers.Inc()
 	defer s.metrics.observers.Dec()
 
-	out := newSink(w, s.cfg.KeepAlive, s.cfg.WriteTimeout, o.cancel)
+	out := newSink(w, d, s.cfg.KeepAlive, s.cfg.WriteTimeout, o.cancel)
 	defer out.close() // also when something below panics
-	st := &stream{wire: wire, sink: out, leave: o.leave, brokerPatience: s.cfg.BrokerPatience, count: s.countFrame}
+	st := &stream{wire: wire, sink: out, leave: o.leave, brokerPatience: s.cfg.BrokerPatience, count: s.metrics.frames}
 	run := &lateReader{open: open}
 	out.cutWhen(run.overdue)
 	if _, ok := wire.(protocol1); ok { // the legacy wire has nothing but events
@@ -144,10 +144,6 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, o *observer,
 	c := st.finish(err)
 	traceFrames(tracing.Current(ctx), st)
 	s.closed(ctx, id, wire.name(), c, err, out, from, "frames", st.frames, "from", st.first, "to", st.last)
-}
-
-func (s *Server) countFrame(t consumer.FrameType) {
-	s.metrics.frames.WithLabelValues(t.String()).Inc()
 }
 
 // lateReader opens its reader at the first Poll: the broker may need time for it,

@@ -22,7 +22,7 @@ type Metrics struct {
 	credentials *prometheus.CounterVec
 	opened      *prometheus.CounterVec
 	closed      *prometheus.CounterVec
-	frames      *prometheus.CounterVec
+	frames      *frameCounts
 	bytes       prometheus.Counter
 	panics      prometheus.Counter
 
@@ -84,7 +84,7 @@ func (m *Metrics) observe() {
 	m.refused = m.vector("rejoin_observers_refused_total", "Requests for a stream that were refused, by why.", "why", refusals)
 	m.opened = m.vector("rejoin_streams_opened_total", "Streams opened, by wire.", "wire", wires)
 	m.closed = m.vector("rejoin_streams_closed_total", "Streams closed, by cause.", "cause", closeCauses)
-	m.frames = m.vector("rejoin_frames_total", "Frames written, by type.", "type", frameTypes)
+	m.frames = newFrameCounts(m.vector("rejoin_frames_total", "Frames written, by type.", "type", frameTypes))
 	m.bytes = m.counter("rejoin_stream_bytes_total", "Bytes written to streams, before any transfer encoding.")
 	m.limited()
 	m.credentials = m.vector("rejoin_credentials_refused_total", "Requests refused for their credential, by why; the reasons are in the log.", "why", credentialRefusals)

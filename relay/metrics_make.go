@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/rejoin/rejoin/consumer"
 )
 
 func (m *Metrics) gauge(name, help string) prometheus.Gauge {
@@ -43,4 +45,22 @@ func oneOf(s string, allowed []string) string {
 		return s
 	}
 	return other
+}
+
+// frameCounts is a counter for each type of frame, looked up once and not for every frame.
+// nil counts nothing.
+type frameCounts [consumer.End + 1]prometheus.Counter
+
+func newFrameCounts(v *prometheus.CounterVec) *frameCounts {
+	var c frameCounts
+	for t := consumer.Snapshot; t <= consumer.End; t++ {
+		c[t] = v.WithLabelValues(t.String())
+	}
+	return &c
+}
+
+func (c *frameCounts) add(t consumer.FrameType, n int) {
+	if c != nil {
+		c[t].Add(float64(n))
+	}
 }

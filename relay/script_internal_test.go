@@ -132,8 +132,8 @@ func play(t *testing.T, w *wireLog, on wire, s *script, leave <-chan cause) caus
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	out := newSink(w, 10*time.Second, 10*time.Second, cancel)
-	st := &stream{wire: on, sink: out, leave: leave, brokerPatience: time.Minute, count: func(consumer.FrameType) {}}
+	out := newSink(w, nil, 10*time.Second, 10*time.Second, cancel)
+	st := &stream{wire: on, sink: out, leave: leave, brokerPatience: time.Minute}
 	err := out.comment()
 	if err == nil {
 		err = st.serve(ctx, s)

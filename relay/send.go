@@ -104,7 +104,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	traceRun(tracing.Current(ctx), sent.ChatID, sent.RunID)
-	s.stream(ctx, w, o, q.wire(), sent.RunID, func(ctx context.Context) (*consumer.Reader, error) {
+	s.stream(ctx, w, directTo(r), o, q.wire(), sent.RunID, func(ctx context.Context) (*consumer.Reader, error) {
 		e, err := s.entryOf(ctx, sent.RunID)
 		if errors.Is(err, runs.ErrNotFound) {
 			return nil, consumer.ErrGone

@@ -22,12 +22,13 @@ type stream struct {
 	wire  wire
 	sink  *sink
 	leave <-chan cause
-	count func(consumer.FrameType)
+	count *frameCounts
 
 	brokerPatience time.Duration // how long the broker may be away
 	away           time.Time     // since when it is
 	pause          time.Duration // before it is asked again
 
+	frame       consumer.Frame // the one at hand
 	frames      int
 	first, last uint64 // seqs of the first and the last frame
 }
@@ -46,7 +47,9 @@ func (s *stream) serve(ctx context.Context, src source) error {
 			return leaving(c)
 		default:
 		}
-		f, ok, err := src.Poll(ctx)
+		var ok bool
+		var err error
+		s.frame, ok, err = src.Poll(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -57,7 +60,7 @@ func (s *stream) serve(ctx context.Context, src source) error {
 		case err != nil:
 		case ok:
 			s.away = time.Time{}
-			err = s.put(&f)
+			err = s.put()
 		default:
 			s.away = time.Time{}
 			if err = s.sink.flush(); err == nil {
@@ -70,18 +73,19 @@ func (s *stream) serve(ctx context.Context, src source) error {
 	}
 }
 
-// put hands one frame to the sink.
-func (s *stream) put(f *consumer.Frame) error {
-	var refused error
-	if err := s.sink.put(func(c *chunks) { refused = s.wire.frame(c, f) }); err != nil {
+// put hands the frame at hand to the sink.
+func (s *stream) put() error {
+	refused, err := s.sink.frame(s.wire, &s.frame)
+	if err != nil {
 		return err
 	}
 	if s.frames == 0 {
-		s.first = f.Seq
+		s.first = s.frame.Seq
 	}
-	s.last = f.Seq
+	s.last = s.frame.Seq
 	s.frames++
-	s.count(f.Type)
+	s.count.add(s.frame.Type, 1)
+	s.frame = consumer.Frame{} // its bytes are not held for as long as the stream is idle
 	return refused
 }
 

@@ -94,10 +94,7 @@ func (s *Server) connected(ctx context.Context, conn net.Conn) context.Context {
 	if err := limitSilence(conn, s.cfg.KeepAlive+s.cfg.WriteTimeout); err != nil {
 		s.log.Debug("a connection's time for silence cannot be limited", "error", err)
 	}
-	if s.conns.isScarce(conn) {
-		return context.WithValue(ctx, onScarce{}, true)
-	}
-	return ctx
+	return context.WithValue(ctx, peerKey{}, &peer{conn: conn, scarce: s.conns.isScarce(conn)})
 }
 
 // Serve serves on the listener until ctx is done, then drains and returns nil. It

@@ -24,27 +24,29 @@ var errWrite = errors.New("writing to the observer")
 //
 // Its timer is what keeps a stream alive while its handler waits for the broker,
 // for a snapshot or for the producer: no goroutine stands behind it in between. All
-// writing happens under mu, so that nothing comes between the parts of a frame.
+// writing happens under mu, so that nothing comes between the parts of a frame. While
+// it is lent, nothing is written here at all.
 type sink struct {
-	w         http.ResponseWriter
-	rc        *http.ResponseController
+	out       outlet
 	keepAlive time.Duration // the longest time without a byte
-	patience  time.Duration // how long one write may take
 	failed    func(error)   // told once, when a write has failed; must not block
 	overdue   func() bool   // whether others wait for what is being written; may be nil
 	spread    spreader      // how long to stay away should this break
 
-	mu     sync.Mutex
-	out    chunks
-	timer  *time.Timer
-	soon   bool // the timer is set to linger
-	closed bool
-	bytes  uint64
+	mu      sync.Mutex
+	gather  chunks
+	buf     *buffer // that of gather; nil while that is empty
+	timer   *time.Timer
+	soon    bool // the timer is set to linger
+	lent    bool // to a row
+	closed  bool
+	flushed bool // since it was last asked
+	bytes   uint64
 }
 
-func newSink(w http.ResponseWriter, keepAlive, patience time.Duration, failed func(error)) *sink {
-	s := &sink{w: w, rc: http.NewResponseController(w), keepAlive: keepAlive, patience: patience, failed: failed}
-	s.out.send = s.write
+func newSink(w http.ResponseWriter, d *direct, keepAlive, patience time.Duration, failed func(error)) *sink {
+	s := &sink{out: outlet{w: w, rc: http.NewResponseController(w), direct: d, patience: patience}, keepAlive: keepAlive, failed: failed}
+	s.gather.send = s.write
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// Set only once it is known here, since tick may set it without the lock.
@@ -72,15 +74,40 @@ func (s *sink) spreadOver(over func() time.Duration) {
 func (s *sink) put(encode func(*chunks)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.out.err != nil {
-		return s.out.err
+	if s.gather.err != nil {
+		return s.gather.err
 	}
-	encode(&s.out)
-	if s.out.err != nil {
-		s.failed(s.out.err)
-		return s.out.err
+	encode(s.open())
+	return s.gathered()
+}
+
+// frame appends a frame; refused is the wire's error.
+func (s *sink) frame(on wire, f *consumer.Frame) (refused, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gather.err != nil {
+		return nil, s.gather.err
 	}
-	if len(s.out.buf) > 0 && !s.soon {
+	refused = on.frame(s.open(), f)
+	return refused, s.gathered()
+}
+
+// open gives the buffer to append to. Callers hold mu.
+func (s *sink) open() *chunks {
+	if s.buf == nil {
+		s.buf = takeBuffer()
+		s.gather.buf = s.buf.b
+	}
+	return &s.gather
+}
+
+// gathered follows what was appended. Callers hold mu.
+func (s *sink) gathered() error {
+	if s.gather.err != nil {
+		s.failed(s.gather.err)
+		return s.gather.err
+	}
+	if len(s.gather.buf) > 0 && !s.soon {
 		s.soon = true
 		s.timer.Reset(linger)
 	}
@@ -91,8 +118,8 @@ func (s *sink) put(encode func(*chunks)) error {
 func (s *sink) comment() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.out.need(keepSize)
-	s.out.buf = consumer.AppendComment(s.out.buf, "")
+	s.open().need(keepSize)
+	s.gather.buf = consumer.AppendComment(s.gather.buf, "")
 	return s.flushLocked()
 }
 
@@ -100,35 +127,30 @@ func (s *sink) comment() error {
 func (s *sink) flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.out.buf) == 0 {
-		return s.out.err
+	if len(s.gather.buf) == 0 {
+		return s.gather.err
 	}
 	return s.flushLocked()
 }
 
 func (s *sink) flushLocked() error {
-	if s.out.err != nil {
-		return s.out.err
+	if s.gather.err != nil {
+		return s.gather.err
 	}
-	s.out.need(keepSize)
-	s.out.buf = s.spread.append(s.out.buf) // a frame is never open here
-	s.out.pass()
-	if s.out.err == nil {
-		s.out.err = s.deadline(time.Now().Add(s.patience))
+	s.open().need(keepSize)
+	s.gather.buf = s.spread.append(s.gather.buf) // a frame is never open here
+	s.gather.pass()
+	if s.gather.err == nil {
+		s.gather.err = s.out.flush()
 	}
-	if s.out.err == nil {
-		s.out.err = wrapWrite(s.rc.Flush())
+	if s.gather.err != nil {
+		s.failed(s.gather.err)
+		return s.gather.err
 	}
-	if s.out.err == nil {
-		// An HTTP/2 stream is reset when its deadline passes, written to or not.
-		s.out.err = s.deadline(time.Time{})
-	}
-	if s.out.err != nil {
-		s.failed(s.out.err)
-		return s.out.err
-	}
-	s.out.shrink()
-	s.soon = false
+	s.buf.b, s.gather.buf = s.gather.buf, nil
+	s.buf.giveBack()
+	s.buf = nil
+	s.soon, s.flushed = false, true
 	s.timer.Reset(s.keepAlive)
 	return nil
 }
@@ -138,12 +160,9 @@ func (s *sink) write(b []byte) error {
 	if s.overdue != nil && s.overdue() {
 		return errOverdue
 	}
-	if err := s.deadline(time.Now().Add(s.patience)); err != nil {
-		return err
-	}
-	n, err := s.w.Write(b)
+	n, err := s.out.write(b)
 	s.bytes += uint64(n)
-	return wrapWrite(err)
+	return err
 }
 
 func wrapWrite(err error) error {
@@ -153,15 +172,6 @@ func wrapWrite(err error) error {
 	return fmt.Errorf("%w: %w", errWrite, err)
 }
 
-// deadline sets the time by which what is written must be out. A writer that knows
-// no deadlines is left without.
-func (s *sink) deadline(t time.Time) error {
-	if err := s.rc.SetWriteDeadline(t); !errors.Is(err, http.ErrNotSupported) {
-		return wrapWrite(err)
-	}
-	return nil
-}
-
 // tick runs on the timer: it flushes what lingers, or sends a comment.
 func (s *sink) tick() {
 	if !s.mu.TryLock() {
@@ -169,11 +179,12 @@ func (s *sink) tick() {
 		return
 	}
 	defer s.mu.Unlock()
-	if s.closed || s.out.err != nil {
+	if s.closed || s.lent || s.gather.err != nil {
 		return
 	}
-	if len(s.out.buf) == 0 {
-		s.out.buf = consumer.AppendComment(s.out.buf, "")
+	if len(s.gather.buf) == 0 {
+		s.open()
+		s.gather.buf = consumer.AppendComment(s.gather.buf, "")
 	}
 	_ = s.flushLocked() // failed has been told
 }
@@ -183,12 +194,12 @@ func (s *sink) tick() {
 func (s *sink) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.out.buf) > 0 {
+	if len(s.gather.buf) > 0 {
 		_ = s.flushLocked()
 	}
 	s.closed = true
 	s.timer.Stop()
-	_ = s.deadline(time.Now().Add(s.patience))
+	_ = s.out.deadline(time.Now().Add(s.out.patience))
 }
 
 // written is how many bytes have gone out.
@@ -196,19 +207,4 @@ func (s *sink) written() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bytes
-}
-
-// canFlush says whether anything behind w can flush. Asking is all it does: Flush
-// itself would send the header.
-func canFlush(w http.ResponseWriter) bool {
-	for {
-		switch t := w.(type) {
-		case interface{ FlushError() error }, http.Flusher:
-			return true
-		case interface{ Unwrap() http.ResponseWriter }:
-			w = t.Unwrap()
-		default:
-			return false
-		}
-	}
 }
