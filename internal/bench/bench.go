@@ -39,7 +39,7 @@ type Case struct {
 
 // Workloads are all there are, in the order in which they run.
 func Workloads() []Workload {
-	return []Workload{resume(), ingest()}
+	return []Workload{resume(), live(), fanout(), ingest(), poll()}
 }
 
 // chosen are the workloads of which something is to run, with the cases that are.

@@ -58,9 +58,12 @@ func NewLoop(addr string) (*Loop, error) {
 
 // Run serves until ctx ends, which is no error, and closes all Socks then.
 func (l *Loop) Run(ctx context.Context) error {
-	// The thread's timers are made precise; it ends with the goroutine.
+	// The thread's timers are made precise. It is given back as it was, since a thread
+	// that ends takes the processes with it that were begun by it and are tied to it.
 	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	defer func() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) }()
 	defer context.AfterFunc(ctx, l.poke)()
 	defer l.end()
 	events := make([]unix.EpollEvent, batch)
