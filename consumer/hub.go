@@ -105,7 +105,7 @@ func NewHub(cfg HubConfig) *Hub {
 		cfg.HoldTime = 30 * time.Second
 	}
 	if cfg.Linger == 0 {
-		cfg.Linger = defaultLinger
+		cfg.Linger = DefaultLinger
 	}
 	if cfg.Silence <= 0 {
 		cfg.Silence = 5 * time.Second

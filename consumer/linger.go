@@ -13,10 +13,12 @@ import (
 // seconds, and then find in memory what they missed. These bound how many tails nobody
 // reads, and what they hold when they are left.
 const (
-	defaultLinger = 30 * time.Second
-	keptTails     = 2048
-	keptBytes     = 32 << 20
+	keptTails = 2048
+	keptBytes = 32 << 20
 )
+
+// DefaultLinger is HubConfig.Linger unless set.
+const DefaultLinger = 30 * time.Second
 
 // kept is the tails that nobody reads, those that were left first in front. Guarded by the
 // hub's lock.

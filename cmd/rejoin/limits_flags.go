@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/internal/app"
 	"github.com/rejoin/rejoin/internal/config"
@@ -13,6 +15,7 @@ func limitFlags(s *config.Set, c *app.Config) {
 	l := &c.Limits
 	l.OwnerObservers, l.OwnerSends = 100, 120
 	l.HeaderBytes, l.Input = relay.DefaultHeaderBytes, turns.DefaultMaxInput
+	l.Linger = consumer.DefaultLinger
 	l.ReplayBytes, l.CatchUps, l.Snapshots = consumer.DefaultMaxBytes, consumer.DefaultMaxCatchUps, consumer.DefaultMaxSnapshots
 	const many = 1_000_000
 	s.Add(config.Number(&c.MaxObservers, 0, many), "max-observers",
@@ -31,4 +34,6 @@ func limitFlags(s *config.Set, c *app.Config) {
 		"Memory for what observers get who catch up: pages of logs, and snapshots. Who comes when it is taken waits,\nin order; who takes too long meanwhile is cut.")
 	s.Add(config.Number(&l.CatchUps, 1, 10_000), "max-catch-ups", "Reads of logs under way at once.")
 	s.Add(config.Number(&l.Snapshots, 1, 1_000), "max-snapshots", "Snapshots being built at once.")
+	s.Add(config.Duration(&l.Linger, 10*time.Millisecond, time.Hour), "linger",
+		"How long the newest events of a run stay in memory after its last observer has left: whoever comes back\nmeanwhile costs the broker next to nothing.")
 }

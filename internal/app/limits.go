@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/internal/turns"
@@ -18,6 +19,8 @@ type LimitsConfig struct {
 	ReplayBytes int // see consumer.HubConfig.MaxBytes
 	CatchUps    int // see consumer.HubConfig.MaxCatchUps
 	Snapshots   int // see consumer.HubConfig.MaxSnapshots
+
+	Linger time.Duration // see consumer.HubConfig.Linger
 }
 
 // brokerFiles is how many files an embedded broker may need: those of its streams, and
@@ -35,7 +38,7 @@ func (l LimitsConfig) check() error {
 
 // hub adds the limits to what a hub is made of.
 func (l LimitsConfig) hub(c consumer.HubConfig) consumer.HubConfig {
-	c.MaxBytes, c.MaxCatchUps, c.MaxSnapshots = l.ReplayBytes, l.CatchUps, l.Snapshots
+	c.MaxBytes, c.MaxCatchUps, c.MaxSnapshots, c.Linger = l.ReplayBytes, l.CatchUps, l.Snapshots, l.Linger
 	return c
 }
 
