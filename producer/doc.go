@@ -18,6 +18,7 @@
 //	resume.go      taking a run over and reading back what no segment covers
 //	run.go         Run: its state, what a caller may ask, and how it is lost
 //	publish.go     publishing and flushing
+//	hold.go        letting events wait for others that are about to come
 //	queue.go       events that are numbered and not stored yet
 //	writer.go      the writer: one record in flight, large events in parts
 //	history.go     records that are stored and not covered by a segment yet

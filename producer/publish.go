@@ -14,7 +14,9 @@ import (
 // ErrFenced, *EndedError, ErrLogLost or ErrClosed when the run takes no events any
 // more, and then those not yet stored are lost. It is ctx's when the buffer stayed full.
 func (r *Run) Publish(ctx context.Context, event []byte) (seq uint64, err error) {
-	seq, _, err = r.publish(ctx, event, 0)
+	defer r.send()
+	var e agui.Event
+	seq, _, err = r.publish(ctx, &e, event, 0)
 	return seq, err
 }
 
@@ -25,62 +27,103 @@ func (r *Run) PublishAt(ctx context.Context, seq uint64, event []byte) (fresh bo
 	if seq == 0 {
 		return false, &GapError{Expected: r.LastSeq() + 1}
 	}
-	_, fresh, err = r.publish(ctx, event, seq)
+	defer r.send()
+	var e agui.Event
+	_, fresh, err = r.publish(ctx, &e, event, seq)
 	return fresh, err
 }
 
-func (r *Run) publish(ctx context.Context, event []byte, at uint64) (seq uint64, fresh bool, err error) {
+// Published says what became of the events given to PublishAll.
+type Published struct {
+	Taken int    // how many there is nothing more to do about, the first ones
+	Fresh int    // how many of these the run did not have before
+	First uint64 // the number of the first fresh one, 0 where there is none
+}
+
+// PublishAll is Publish for events that are at hand together, so that they are stored
+// together too. at is the number of the first of them, as PublishAt has it, or 0 for the
+// run's next. The error is about the event behind those that were taken.
+func (r *Run) PublishAll(ctx context.Context, at uint64, events [][]byte) (p Published, err error) {
+	defer r.send()
+	var e agui.Event
+	for _, event := range events {
+		seq, fresh, err := r.publish(ctx, &e, event, at)
+		if err != nil {
+			return p, err
+		}
+		p.Taken++
+		if fresh {
+			p.Fresh++
+		}
+		if fresh && p.First == 0 {
+			p.First = seq
+		}
+		if at > 0 {
+			at++
+		}
+	}
+	return p, nil
+}
+
+// publish takes one event, which it describes in e. The writer has to be told, by send,
+// before anybody waits for it.
+func (r *Run) publish(ctx context.Context, e *agui.Event, event []byte, at uint64) (seq uint64, fresh bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, false, err
 	}
 	if at > 0 && at <= r.LastSeq() {
 		return at, false, r.Err()
 	}
-	var e agui.Event
-	if err := r.p.check(event, &e); err != nil {
+	if err := r.p.check(event, e); err != nil {
 		return 0, false, err
 	}
-	size := len(e.Raw)
-	a, asks := asksOf(&e)
+	a, asks := asksOf(e)
 	r.mu.Lock()
+	defer r.mu.Unlock()
+	if fresh, err := r.admit(ctx, at, len(e.Raw)); err != nil || !fresh {
+		return at, false, err
+	}
+	r.assigned++
+	r.queue.push(e.Raw, r.assigned)
+	r.terminal = agui.IsTerminal(e.Type)
+	if asks {
+		r.asks(a, r.assigned)
+	}
+	if f := r.p.cfg.Metrics.Published; f != nil {
+		f(len(e.Raw))
+	}
+	return r.assigned, true, nil
+}
+
+// admit waits until there is room for an event of the given size, whose number is at or, where
+// that is 0, the next. It is not fresh when the run has it already. The caller holds mu, which
+// is let go meanwhile.
+func (r *Run) admit(ctx context.Context, at uint64, size int) (fresh bool, err error) {
 	for {
 		if err := r.refusal(); err != nil {
-			r.mu.Unlock()
-			return 0, false, err
+			return false, err
 		}
-		if at > 0 && at != r.assigned+1 {
-			next := r.assigned + 1
-			r.mu.Unlock()
-			if at < next {
-				return at, false, nil
-			}
-			return 0, false, &GapError{Expected: next}
+		switch next := r.assigned + 1; {
+		case at > 0 && at < next:
+			return false, nil
+		case at > next:
+			return false, &GapError{Expected: next}
+		case r.queue.room(size, r.p.cfg.MaxPendingEvents, r.p.cfg.MaxPendingBytes):
+			return true, nil
 		}
-		if r.queue.room(size, r.p.cfg.MaxPendingEvents, r.p.cfg.MaxPendingBytes) {
-			break
-		}
+		r.nudge()
 		changed := r.changed.wait()
 		r.mu.Unlock()
 		select {
 		case <-ctx.Done():
-			return 0, false, ctx.Err()
+			err = ctx.Err()
 		case <-changed:
 		}
 		r.mu.Lock()
+		if err != nil {
+			return false, err
+		}
 	}
-	r.assigned++
-	seq = r.assigned
-	r.queue.push(e.Raw, seq)
-	r.terminal = agui.IsTerminal(e.Type)
-	if asks {
-		r.asks(a, seq)
-	}
-	r.nudge()
-	r.mu.Unlock()
-	if f := r.p.cfg.Metrics.Published; f != nil {
-		f(size)
-	}
-	return seq, true, nil
 }
 
 // nudge wakes the writer if it waits. The caller holds mu.

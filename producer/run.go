@@ -41,6 +41,7 @@ type Run struct {
 	acked    uint64 // newest seq known to be stored
 	prev     uint64 // stream sequence of the newest record
 	idle     bool   // the writer waits for wake
+	holds    int    // who lets events wait for more, see Hold
 	closing  bool   // nothing more is accepted
 	cutting  bool   // a checkpoint goroutine is at work
 	all      bool   // checkpoints are to cover everything

@@ -63,7 +63,7 @@ func (r *Run) gathered() (batch, bool) {
 			r.mu.Unlock()
 			r.fail(ErrClosed)
 			return batch{}, false
-		case len(r.queue.batches) > 0:
+		case r.ready():
 			size := len(r.queue.batches[0].body)
 			if !r.history.full(size, messages(size, limit)) {
 				b := r.queue.take(limit)

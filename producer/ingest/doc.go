@@ -8,6 +8,7 @@
 //	events.go     POST /runs/{run_id}/events
 //	feed.go       one events request: its numbers, and a run that moved meanwhile
 //	lines.go      a body's lines, each within the limit
+//	buffers.go    what they are read into
 //	room.go       what large lines take together
 //	end.go        heartbeat and end
 //	stop.go       runs that were asked to stop

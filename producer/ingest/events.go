@@ -1,9 +1,7 @@
 package ingest
 
 import (
-	"context"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/rejoin/rejoin/internal/auth"
 	"github.com/rejoin/rejoin/internal/problem"
-	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/subjects"
 )
 
@@ -33,18 +30,19 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer h.runs.done(held)
-	f := &feed{runs: &h.runs, held: held, run: run, at: at}
-	if streams(r) {
-		if err := f.settle(r.Context()); err != nil {
+	open := streams(r)
+	in := newLines(r.Body, h.cfg.MaxEventBytes, &h.room, r.ContentLength, !open)
+	defer in.close()
+	f := &feed{runs: &h.runs, held: held, run: run, in: in, from: at}
+	if open {
+		if err := f.check(r.Context()); err != nil {
 			return h.runs.why(err)
 		}
 		defer interrupt(w, f.run.Done())()
 	}
 	f.over = auth.Over(r.Context())
 	defer interrupt(w, f.over)()
-	in := newLines(r.Body, h.cfg.MaxEventBytes, &h.room)
-	defer in.close()
-	last, err := f.take(r.Context(), in)
+	last, err := f.take(r.Context())
 	if errors.Is(err, auth.ErrExpired) {
 		w.Header().Set("WWW-Authenticate", auth.ExpiredChallenge)
 	}
@@ -52,27 +50,6 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 		return h.runs.why(err)
 	}
 	return answer(w, http.StatusOK, map[string]any{"accepted": f.accepted, "last_seq": last})
-}
-
-// take publishes a whole body and gives the run's last number once all of it is stored.
-func (f *feed) take(ctx context.Context, in *lines) (last uint64, err error) {
-	if err := f.follows(ctx); err != nil {
-		return 0, err
-	}
-	refused := f.body(ctx, in)
-	if p := (*problem.Error)(nil); refused != nil && !errors.As(refused, &p) {
-		return 0, refused
-	}
-	if errors.Is(refused, auth.ErrExpired) { // the context went with the reading, see serveStream
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), expiredTimeout)
-		defer cancel()
-	}
-	// What came before a line that is refused is stored before that is said.
-	if last, err = f.flush(ctx); err != nil {
-		return 0, err
-	}
-	return last, refused
 }
 
 // firstSeq reads Rejoin-First-Seq, 0 where there is none.
@@ -87,41 +64,6 @@ func firstSeq(r *http.Request) (uint64, error) {
 	}
 	return n, nil
 }
-
-// body publishes a body's lines as they arrive. A line that is refused is a problem
-// that names it.
-func (f *feed) body(ctx context.Context, in *lines) error {
-	for {
-		line, err := in.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if errors.Is(err, errBody) {
-			if lost := f.run.Err(); lost != nil {
-				return lost // that is why reading was interrupted
-			}
-			if closed(f.over) {
-				return errExpired.With("accepted", f.accepted)
-			}
-			return problem.New(problem.BadRequest, "the body broke off in line %d; the lines before it are stored", in.n+1).With("line", in.n+1)
-		}
-		if err == nil {
-			err = f.line(ctx, line)
-		}
-		var event *producer.EventError
-		var p *problem.Error
-		if errors.As(err, &event) || errors.As(err, &p) {
-			return problemOf(err).With("line", in.n)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// expiredTimeout bounds how long it is tried to store what came before the credential of
-// its producer was over.
-const expiredTimeout = 10 * time.Second
 
 func closed(c <-chan struct{}) bool {
 	select {
