@@ -40,6 +40,9 @@ func (b *builder) segments(ctx context.Context) error {
 	for i := range all {
 		b.segment(&all[i])
 	}
+	if b.enough() || b.tail != nil && b.tail.since(b.data.Seq) != nil {
+		return nil // what further segments hold is at hand, too
+	}
 	for seg, err := range b.hub.store.SegmentsFrom(ctx, id, len(kept), b.entry.Segments) {
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)

@@ -34,6 +34,32 @@ func TestComingBackNeedsNoBroker(t *testing.T) {
 	require.Zero(t, o.snapshots)
 }
 
+// The snapshot of a hot run is made of what is at hand, too.
+func TestSnapshotOfAHotRunNeedsNoBroker(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, consumer.HubConfig{})
+	r := f.start("c", 1)
+	for range 4 {
+		r.publish(40)
+		r.checkpoint()
+	}
+	r.publish(3)
+	for _, down := range []bool{false, true} {
+		if down {
+			r.publish(5)
+			f.heard(r, 168)
+			f.server.Shutdown()
+		}
+		o := &observer{t: t}
+		reader, err := f.hub.Open(t.Context(), r.entry, consumer.ReadOptions{})
+		require.NoError(t, err)
+		o.until(reader, r.seq)
+		reader.Close()
+		require.Equal(t, r.text(r.seq), o.text)
+		require.Equal(t, 1, o.snapshots)
+	}
+}
+
 // What was published while nobody looked, and was not heard either, is asked for.
 func TestComingBackToATailThatMissedSomething(t *testing.T) {
 	t.Parallel()
