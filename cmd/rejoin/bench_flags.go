@@ -29,7 +29,7 @@ func (f *benchFlags) add(s *config.Set, c *bench.Config) {
 	}), "workload", "What to measure. Without it, everything.")
 	s.Add(config.Text(&c.Case, "TEXT", "any part of the name of a case", nil), "case", "Only cases with this in their name.")
 	s.Add(config.Switch(&c.Short), "short", "A few cases of each workload, and less time for each: minutes instead of an hour.")
-	s.Add(config.Duration(&c.Duration, 0, time.Hour), "duration", "How long a case with a pace is measured. 0 means 10s, with --short 3s.")
+	s.Add(config.Duration(&c.Duration, 0, time.Hour), "duration", "How long a case with a pace is measured. 0 means 10s, for poll 1m; with --short 3s and 6s.")
 	s.Add(config.Number(&c.Rounds, 1, 100), "rounds", "How often each case is measured; figures are then medians.")
 	s.Add(config.Number(&c.Partitions, 0, subjects.MaxPartitions), "partitions", "Streams that runs are spread over. 0 means as many as a new fabric has.")
 	s.Add(config.Duration(&c.SyncInterval, 0, time.Hour), "sync-interval",

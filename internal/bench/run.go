@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,7 +17,7 @@ type Config struct {
 	Workloads  []string      // by name; none means all
 	Case       string        // only cases with this in their name
 	Short      bool          // the cases of a short round only
-	Duration   time.Duration // of a case with a pace; 0 means 10 s, 3 s of a short round
+	Duration   time.Duration // of a case with a pace; 0 means the workload's own, a part of it in a short round
 	Rounds     int           // of each case, of which figures are medians; 0 means 1
 
 	Partitions   int           // 0 means the fabric's default
@@ -33,12 +34,6 @@ type Config struct {
 // (then with all results), is the context's, or says which case could not be measured; the
 // results before it are returned too.
 func Run(ctx context.Context, cfg Config) ([]report.Result, error) {
-	if cfg.Duration == 0 {
-		cfg.Duration = 10 * time.Second
-		if cfg.Short {
-			cfg.Duration = 3 * time.Second
-		}
-	}
 	chosen, err := cfg.chosen()
 	if err != nil {
 		return nil, err
@@ -88,10 +83,22 @@ func (c *Config) rounds(ctx context.Context, w Workload, k Case) ([]report.Resul
 
 // measure measures a case once, on a fabric of its own.
 func (c *Config) measure(ctx context.Context, w Workload, k Case) ([]report.Result, error) {
-	env := &Env{Short: c.Short, Duration: c.Duration, Procs: new(proc.Set), cfg: c, workload: w.Name, flags: w.Flags, machine: c.machine()}
+	env := &Env{Short: c.Short, Duration: c.window(w), Procs: new(proc.Set), cfg: c, workload: w.Name, flags: w.Flags, machine: c.machine()}
 	defer env.stop()
 	if err := env.start(ctx); err != nil {
 		return nil, err
 	}
 	return w.Run(ctx, env, k)
+}
+
+// window is how long a case of a workload is measured.
+func (c *Config) window(w Workload) time.Duration {
+	full := cmp.Or(w.Window, 10*time.Second)
+	switch {
+	case c.Duration > 0:
+		return c.Duration
+	case c.Short:
+		return max(3*time.Second, full/10)
+	}
+	return full
 }
