@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rejoin/rejoin/internal/bench/report"
 )
@@ -14,6 +15,8 @@ type Workload struct {
 	Name    string // one word
 	Summary string // what it measures, in one line
 	Cases   []Case // in the order in which they run
+	// Window is how long a case with a pace is measured, in a full round. 0 means 10 s.
+	Window time.Duration
 	// Flags are those of rejoin relay that the work needs besides; with all others as they
 	// are by themselves, and room for 15,000 observers.
 	Flags []string
@@ -39,7 +42,7 @@ type Case struct {
 
 // Workloads are all there are, in the order in which they run.
 func Workloads() []Workload {
-	return []Workload{resume(), live(), fanout(), ingest(), poll()}
+	return []Workload{resume(), live(), fanout(), ingest(), storm(), poll()}
 }
 
 // chosen are the workloads of which something is to run, with the cases that are.
