@@ -130,13 +130,26 @@ func (c *crowd) leave() error {
 	})
 }
 
-// storm has all come back at once, with their cursors.
-func (c *crowd) storm() error {
+// storm has all come back at once, with their cursors, as fast as they can dial. It is
+// measured from now on until they have event want.
+func (c *crowd) storm(want uint64) error {
+	const some = 50 // between two looks at what has arrived
 	return c.loop.Do(func() {
 		for _, o := range c.all {
 			o.away, o.joined = false, false
-			c.dial(o)
 		}
+		c.expect(want)
+		rest := c.all
+		c.loop.At(c.since, func(now time.Time) time.Time {
+			for range min(some, len(rest)) {
+				c.dial(rest[0])
+				rest = rest[1:]
+			}
+			if len(rest) == 0 {
+				return time.Time{}
+			}
+			return now
+		})
 	})
 }
 
@@ -169,15 +182,15 @@ func (c *crowd) again() {
 
 // catchUp says what all have to get, and that the time until they have is measured from
 // now.
-func (c *crowd) catchUp(want uint64) error {
-	return c.loop.Do(func() {
-		c.want, c.since, c.left, c.caught = want, time.Now(), 0, stats.Histogram{}
-		for _, o := range c.all {
-			if o.caught = o.ledger.Next() > want; !o.caught {
-				c.left++
-			}
+func (c *crowd) catchUp(want uint64) error { return c.loop.Do(func() { c.expect(want) }) }
+
+func (c *crowd) expect(want uint64) {
+	c.want, c.since, c.left, c.caught = want, time.Now(), 0, stats.Histogram{}
+	for _, o := range c.all {
+		if o.caught = o.ledger.Next() > want; !o.caught {
+			c.left++
 		}
-	})
+	}
 }
 
 // catches is told of each that has caught up.

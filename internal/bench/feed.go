@@ -31,9 +31,10 @@ type feed struct {
 	state feedState
 	n     uint64 // of the last event sent, or queued
 
-	// Of one whose events are requests of their own:
-	busy  bool   // one is under way
-	queue []sent // due meanwhile
+	// Of one whose events come in requests of their own:
+	busy    bool   // one is under way
+	queue   []sent // due meanwhile
+	request []byte // the one under way, where it may have to be repeated
 }
 
 // sent is an event that waits for the one before it to be stored.
@@ -129,6 +130,10 @@ func (d *feed) Frame(*client.Frame, time.Time) {}
 
 // Answer goes on with what comes next.
 func (d *feed) Answer(status int, body []byte, _ time.Time) {
+	if d.repeats() && status >= http.StatusInternalServerError {
+		d.pacer.again = append(d.pacer.again, d)
+		return
+	}
 	want := http.StatusOK
 	if d.state == starting {
 		want = http.StatusCreated
@@ -156,6 +161,7 @@ func (d *feed) answered(body []byte) error {
 	case opening:
 		return d.ready()
 	case feeding, closing:
+		d.pacer.stored++
 		if d.busy = false; len(d.queue) > 0 {
 			next := d.queue[0]
 			d.queue = d.queue[1:]
@@ -174,9 +180,21 @@ func (d *feed) answered(body []byte) error {
 	return nil
 }
 
-// Closed is an error unless the run is over.
+// Closed is an error unless the run is over, or nothing is lost by another connection.
 func (d *feed) Closed(err error) {
-	if d.state != over && !d.pacer.done {
-		d.pacer.fail(fmt.Errorf("a producer lost its connection: %w", err))
+	p := d.pacer
+	switch {
+	case d.state == over || p.done:
+	case d.repeats() || p.single && d.state == feeding && !d.busy:
+		sock, err := p.loop.Dial([4]byte{}, d)
+		if err != nil {
+			p.fail(err)
+			return
+		}
+		if d.sock = sock; d.busy {
+			p.again = append(p.again, d)
+		}
+	default:
+		p.fail(fmt.Errorf("a producer lost its connection: %w", err))
 	}
 }

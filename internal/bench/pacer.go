@@ -16,13 +16,16 @@ type pacer struct {
 	loop   *client.Loop
 	stop   func()
 	size   int  // bytes of an event
-	single bool // each event is a request of its own; otherwise bodies are streamed
+	single bool // events come in requests of their own; otherwise bodies are streamed
+	repeat bool // requests are repeated until they succeed
 
 	feeds    []*feed
 	started  int
 	ready    int
 	over     int
-	done     bool // connections may be lost now
+	stored   int     // answers to events
+	again    []*feed // have to repeat their request
+	done     bool    // connections may be lost now
 	failed   error
 	event    []byte
 	out      []byte
@@ -42,62 +45,62 @@ func newPacer(to target, name string, n, size int, single bool) (*pacer, error) 
 	if err != nil {
 		return nil, err
 	}
-	f := &pacer{to: to, loop: loop, stop: stop, size: size, single: single}
+	p := &pacer{to: to, loop: loop, stop: stop, size: size, single: single}
 	for i := range n {
-		f.feeds = append(f.feeds, &feed{pacer: f, at: to.place(name, i)})
+		p.feeds = append(p.feeds, &feed{pacer: p, at: to.place(name, i)})
 	}
-	return f, nil
+	return p, nil
 }
 
 // close ends all connections, and leaves the runs as they are.
-func (f *pacer) close() {
-	_ = f.loop.Do(func() { f.done = true })
-	f.stop()
+func (p *pacer) close() {
+	_ = p.loop.Do(func() { p.done = true })
+	p.stop()
 }
 
 // open makes the runs, some at a time, with the event that begins their message.
-func (f *pacer) open(ctx context.Context) error {
-	if err := f.loop.Do(func() {
-		for range min(joining, len(f.feeds)) {
-			f.next()
+func (p *pacer) open(ctx context.Context) error {
+	if err := p.loop.Do(func() {
+		for range min(joining, len(p.feeds)) {
+			p.next()
 		}
 	}); err != nil {
 		return err
 	}
-	return f.wait(ctx, "runs to be made", func() bool { return f.ready == len(f.feeds) })
+	return p.wait(ctx, "runs to be made", func() bool { return p.ready == len(p.feeds) })
 }
 
-func (f *pacer) next() {
-	if f.started < len(f.feeds) {
-		d := f.feeds[f.started]
-		f.started++
+func (p *pacer) next() {
+	if p.started < len(p.feeds) {
+		d := p.feeds[p.started]
+		p.started++
 		if err := d.start(); err != nil {
-			f.fail(err)
+			p.fail(err)
 		}
 	}
 }
 
 // begin sends from start on, rate events a second of each run, for a time.
-func (f *pacer) begin(start time.Time, rate int, d time.Duration) error {
-	return f.loop.Do(func() {
-		f.schedule = stats.Schedule{Start: start, Every: time.Second / time.Duration(rate), Streams: len(f.feeds)}
-		f.sends, f.most = 0, uint64(d/f.schedule.Every)*uint64(len(f.feeds))
-		f.loop.At(start, f.tick)
+func (p *pacer) begin(start time.Time, rate int, d time.Duration) error {
+	return p.loop.Do(func() {
+		p.schedule = stats.Schedule{Start: start, Every: time.Second / time.Duration(rate), Streams: len(p.feeds)}
+		p.sends, p.most = 0, uint64(d/p.schedule.Every)*uint64(len(p.feeds))
+		p.loop.At(start, p.tick)
 	})
 }
 
 // tick sends what is due.
-func (f *pacer) tick(now time.Time) time.Time {
-	for f.sends < f.most && f.failed == nil {
-		due := f.schedule.Due(f.sends)
+func (p *pacer) tick(now time.Time) time.Time {
+	for p.sends < p.most && p.failed == nil {
+		due := p.schedule.Due(p.sends)
 		if due.After(now) {
 			return maxTime(due, now.Add(pulse))
 		}
-		f.lateness.Sent(due, now)
-		if err := f.feeds[f.schedule.Stream(f.sends)].event(due.UnixMicro()); err != nil {
-			f.fail(fmt.Errorf("an event cannot be sent: %w", err))
+		p.lateness.Sent(due, now)
+		if err := p.feeds[p.schedule.Stream(p.sends)].event(due.UnixMicro()); err != nil {
+			p.fail(fmt.Errorf("an event cannot be sent: %w", err))
 		}
-		f.sends++
+		p.sends++
 		now = time.Now()
 	}
 	return time.Time{}
@@ -112,41 +115,47 @@ func maxTime(a, b time.Time) time.Time {
 
 // finish waits until everything was sent, and ends the runs once all is stored. It returns
 // the number of the last event, which is the same for all.
-func (f *pacer) finish(ctx context.Context) (last uint64, err error) {
-	if err := f.wait(ctx, "events to be sent", func() bool { return f.sends >= f.most }); err != nil {
+func (p *pacer) finish(ctx context.Context) (last uint64, err error) {
+	if err := p.wait(ctx, "events to be sent", func() bool { return p.sends >= p.most }); err != nil {
 		return 0, err
 	}
-	if err := f.loop.Do(func() {
-		for _, d := range f.feeds {
+	if err := p.loop.Do(func() {
+		for _, d := range p.feeds {
 			last = d.n
 			if err := d.close(); err != nil {
-				f.fail(err)
+				p.fail(err)
 			}
 		}
 	}); err != nil {
 		return 0, err
 	}
-	return last, f.wait(ctx, "runs to end", func() bool { return f.over == len(f.feeds) })
+	return last, p.wait(ctx, "runs to end", func() bool { return p.over == len(p.feeds) })
 }
 
+// enough ends the sending where it is.
+func (p *pacer) enough() error { return p.loop.Do(func() { p.most = p.sends }) }
+
 // late is how well it kept its pace.
-func (f *pacer) late() (l stats.Lateness) {
-	_ = f.loop.Do(func() { l = f.lateness })
+func (p *pacer) late() (l stats.Lateness) {
+	_ = p.loop.Do(func() { l = p.lateness })
 	return l
 }
 
-func (f *pacer) fail(err error) {
-	if f.failed == nil {
-		f.failed = err
+func (p *pacer) fail(err error) {
+	if p.failed == nil {
+		p.failed = err
 	}
 }
 
 // wait waits until done says so, which is asked on the loop.
-func (f *pacer) wait(ctx context.Context, what string, done func() bool) error {
+func (p *pacer) wait(ctx context.Context, what string, done func() bool) error {
 	for begin := time.Now(); ; {
 		var yes bool
 		var why error
-		if err := f.loop.Do(func() { yes, why = done(), f.failed }); err != nil {
+		if err := p.loop.Do(func() {
+			p.repeatAll()
+			yes, why = done(), p.failed
+		}); err != nil {
 			return err
 		}
 		switch {

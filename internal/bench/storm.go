@@ -1,0 +1,172 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rejoin/rejoin/internal/bench/report"
+	"github.com/rejoin/rejoin/internal/bench/stats"
+)
+
+// What observers of a storm miss, and how many storms there are.
+const (
+	missed      = 20
+	storms      = 5
+	stormsShort = 3
+)
+
+// storm measures how soon observers who were all cut off have what they missed.
+func storm() Workload {
+	w := Workload{
+		Name:    "storm",
+		Summary: "all observers drop, 20 events are published, all come back at once with their cursors",
+		Run:     runStorm,
+		Flags:   []string{"--lease", "10m"}, // most runs are silent between storms
+	}
+	for _, c := range []struct{ observers, runs int }{{1000, 100}, {10_000, 100}, {1000, 1}, {10_000, 1}, {1000, 1000}} {
+		name := fmt.Sprintf("%s observers of %s runs", thousands(c.observers), thousands(c.runs))
+		if c.runs == 1 {
+			name = thousands(c.observers) + " observers of one run"
+		}
+		w.Cases = append(w.Cases, Case{Name: name, Short: c.runs == 100, Runs: c.runs, Observers: c.observers, Size: 200, Rate: 50})
+	}
+	return w
+}
+
+func runStorm(ctx context.Context, env *Env, c Case) ([]report.Result, error) {
+	r, err := env.storms(ctx, env.fabric(), c)
+	if err != nil {
+		return nil, err
+	}
+	if most := 150.0; c.Runs == 100 {
+		if c.Observers == 10_000 {
+			most = 2000
+		}
+		r.Figure("all caught up p50").AtMost(most)
+		r.Figure("publishing meanwhile p99").AtMost(50)
+	}
+	to, err := env.floorTarget(ctx)
+	if err != nil {
+		return nil, err
+	}
+	bare, err := env.storms(ctx, to, c)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", to.system, err)
+	}
+	r.Against(bare)
+	return []report.Result{r, bare}, nil
+}
+
+// storms measures one system.
+func (e *Env) storms(ctx context.Context, to target, c Case) (r report.Result, err error) {
+	r = e.Result(c, to.system)
+	p, crowd, err := e.gather(ctx, to, c)
+	if err != nil {
+		return r, err
+	}
+	defer p.close()
+	defer crowd.close()
+	probe, err := e.newProbe(ctx, to, c)
+	if err != nil {
+		return r, err
+	}
+	defer probe.close()
+	before, err := probe.alone(ctx, e.Duration/2)
+	if err != nil {
+		return r, err
+	}
+	times := storms
+	if e.Short {
+		times = stormsShort
+	}
+	var all, each stats.Histogram
+	w := e.Begin(ctx, c)
+	for i := range times {
+		if err := e.oneStorm(ctx, p, crowd, probe, uint64(missed*(i+2))); err != nil {
+			return r, err
+		}
+		all.Record(crowd.last.Sub(crowd.since))
+		each.Merge(&crowd.caught)
+	}
+	use := w.End()
+	last, err := p.finish(ctx)
+	if err != nil {
+		return r, err
+	}
+	if err := crowd.through(ctx, last); err != nil {
+		return r, err
+	}
+	sum, err := crowd.counts(last)
+	if err != nil {
+		return r, err
+	}
+	r.Counts = counted(sum, 0)
+	r.CPUShare = use.Share()
+	r.Millis("all caught up p50", all.Quantile(0.5))
+	r.Millis("all caught up max", all.Max())
+	r.Millis("one caught up p50", each.Quantile(0.5))
+	err = probe.report(ctx, &r, before)
+	r.Note = said(r.Note, true, "%d storms", times)
+	r.Note = said(r.Note, crowd.refused > 0, "observers were refused %d times", crowd.refused)
+	r.Note = said(r.Note, crowd.returns > 0, "observers lost their connection %d times", crowd.returns)
+	return r, err
+}
+
+// gather makes the runs, with as many events as are missed in a storm, and has all
+// observers come.
+func (e *Env) gather(ctx context.Context, to target, c Case) (p *pacer, all *crowd, err error) {
+	if p, err = newPacer(to, "chat", c.Runs, c.Size, true); err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	if err := p.open(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := p.burst(ctx, missed); err != nil {
+		return nil, nil, err
+	}
+	if all, err = newCrowd(to); err != nil {
+		return nil, nil, err
+	}
+	for i, d := range p.feeds {
+		all.add(&d.at, share(c.Observers, c.Runs, i))
+	}
+	if err = all.join(ctx); err == nil {
+		if err = all.catchUp(missed); err == nil {
+			err = all.wait(ctx, "observers to have what there is", func() bool { return all.left == 0 })
+		}
+	}
+	if err != nil {
+		all.close()
+	}
+	return p, all, err
+}
+
+// oneStorm has all leave, publishes what they miss, and waits until they are back and
+// have all up to want.
+func (e *Env) oneStorm(ctx context.Context, p *pacer, all *crowd, probe *probe, want uint64) error {
+	if err := all.leave(); err != nil {
+		return err
+	}
+	if err := p.burst(ctx, missed); err != nil {
+		return err
+	}
+	if err := probe.measure(true); err != nil {
+		return err
+	}
+	if err := all.storm(want); err != nil {
+		return err
+	}
+	if err := all.wait(ctx, "observers to catch up", func() bool { return all.left == 0 }); err != nil {
+		return err
+	}
+	if err := probe.measure(false); err != nil {
+		return err
+	}
+	return sleep(ctx, time.Second)
+}
