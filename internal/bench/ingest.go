@@ -61,7 +61,7 @@ func runIngest(ctx context.Context, env *Env, c Case) ([]report.Result, error) {
 			return nil, err
 		}
 		defer conn.Close()
-		f := &ingester{conn: conn}
+		f := &ingester{conn: conn, last: 1}
 		if f.run, err = filled(conn, fmt.Sprintf("chat-%d", i), 1, c.Size); err != nil {
 			return nil, err
 		}
