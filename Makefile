@@ -14,6 +14,8 @@ LDFLAGS := -X main.version=$(VERSION)
 FUZZTIME ?= 20s
 COUNT ?= 6
 BENCH ?= .
+# What of rejoin bench runs with them: short, full or none.
+ROUND ?= short
 # Packages that test, race and bench look at, and more flags for them.
 PKG ?= ./...
 TESTFLAGS ?=
@@ -64,8 +66,8 @@ fuzz: setup ## Run every fuzz target for FUZZTIME (20s)
 	FUZZTIME=$(FUZZTIME) $(TOOLS)/fuzz.sh
 
 .PHONY: bench
-bench: $(BENCHSTAT) ## Run the Go benchmarks, keep the numbers, compare with the last kept ones (BASE=file)
-	PKG='$(PKG)' BENCH='$(BENCH)' COUNT=$(COUNT) $(TOOLS)/bench.sh
+bench: build $(BENCHSTAT) ## Run the Go benchmarks and a short round of rejoin bench, keep and compare the numbers
+	PKG='$(PKG)' BENCH='$(BENCH)' COUNT=$(COUNT) ROUND='$(ROUND)' $(TOOLS)/bench.sh
 
 .PHONY: clean
 clean: ## Remove what was built and installed in this folder
