@@ -88,17 +88,17 @@ func TestSnapshotsAreSharedAndGivenBack(t *testing.T) {
 	require.True(t, ok)
 	polled, err := f.hub.Snapshot(t.Context(), r.entry)
 	require.NoError(t, err)
-	require.Same(t, &frame.Events[0], &polled.Events[0])
-	require.EqualValues(t, len(frame.Events), h.held.Load())
+	require.Same(t, &frame.Parts[0][0], &polled.Events[0][0])
+	require.EqualValues(t, frame.Parts.Len(), h.held.Load())
 
 	reader.Close()
 	reader.Close()
-	require.EqualValues(t, len(polled.Events), h.held.Load(), "the poller still has it")
+	require.EqualValues(t, polled.Events.Len(), h.held.Load(), "the poller still has it")
 	r.heavy(1)
 	waits := make(chan error, 1)
 	go func() {
 		newer, err := f.hub.Snapshot(t.Context(), r.entry) // nothing older is good enough for one who polls
-		if err == nil && (newer.Seq != r.seq || len(newer.Events) <= len(polled.Events)) {
+		if err == nil && (newer.Seq != r.seq || newer.Events.Len() <= polled.Events.Len()) {
 			err = fmt.Errorf("at %d of %d", newer.Seq, r.seq)
 		}
 		newer.Release()
@@ -148,8 +148,8 @@ func TestAHerdMakesOneSnapshot(t *testing.T) {
 	require.ErrorIs(t, <-left, context.Canceled)
 	blocker.Release()
 	one := <-got
-	require.Equal(t, 20, bytes.Count(one.Events, []byte{'\n'})+1)
+	require.Equal(t, 20, bytes.Count(one.Parts.Join(), []byte{'\n'})+1)
 	for range herd - 1 {
-		require.Same(t, &one.Events[0], &(<-got).Events[0])
+		require.Same(t, &one.Parts[0][0], &(<-got).Parts[0][0])
 	}
 }

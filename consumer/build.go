@@ -1,7 +1,6 @@
 package consumer
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +21,6 @@ type builder struct {
 	room  *share
 	taken int64 // of room
 	data  SnapshotData
-	parts [][]byte // joined once: growing a large snapshot would copy it again and again
 	fold  agui.Fold
 }
 
@@ -60,7 +58,7 @@ func (b *builder) segments(ctx context.Context) error {
 
 func (b *builder) segment(seg *runs.SegmentData) {
 	if len(seg.Events) > 0 {
-		b.parts = append(b.parts, seg.Events)
+		b.data.Events = append(b.data.Events, seg.Events)
 		b.count(len(seg.Events))
 	}
 	b.data.Seq, b.data.resume = seg.To, seg.StreamSeq // that record may hold more
@@ -133,18 +131,4 @@ func (b *builder) add(blk block, resume uint64) error {
 		b.data.resume = resume
 	}
 	return nil
-}
-
-func (b *builder) join() {
-	if b.fold.Count() > 0 {
-		b.parts = append(b.parts, b.fold.Cut())
-	}
-	if len(b.parts) == 1 {
-		b.data.Events = b.parts[0]
-		return
-	}
-	for _, part := range b.parts {
-		b.count(len(part) + 1) // twice, for a moment
-	}
-	b.data.Events = bytes.Join(b.parts, []byte{'\n'})
 }

@@ -134,5 +134,5 @@ func (r *Reader) snapshot(ctx context.Context) (f Frame, ok bool, err error) {
 		r.hub.cfg.Metrics.Snapshot(cause)
 	}
 	r.seq, r.from, r.placed = data.Seq, runs.Mark{Seq: data.Seq, StreamSeq: data.resume}, true
-	return Frame{Type: Snapshot, RunID: r.id, Seq: data.Seq, Events: data.Events}, true, nil
+	return Frame{Type: Snapshot, RunID: r.id, Seq: data.Seq, Parts: data.Events}, true, nil
 }

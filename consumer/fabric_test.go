@@ -178,7 +178,7 @@ func (o *observer) apply(f consumer.Frame) {
 	case consumer.Snapshot:
 		o.snapshots++
 		o.seq, o.text = f.Seq, ""
-		for line := range agui.Lines(f.Events) {
+		for line := range f.Parts.Lines() {
 			o.add(line)
 		}
 	case consumer.Event:

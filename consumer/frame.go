@@ -39,7 +39,16 @@ type Frame struct {
 
 	Event  []byte       // Event: the raw JSON of one event, byte for byte as published
 	Events []byte       // Snapshot: NDJSON, raw events joined by '\n'; empty where there are none
+	Parts  NDJSON       // Snapshot: instead of Events, from a Reader
 	End    subjects.End // End
+}
+
+// Folded is the events of a snapshot, wherever it came from.
+func (f *Frame) Folded() NDJSON {
+	if f.Parts == nil && len(f.Events) > 0 {
+		return NDJSON{f.Events}
+	}
+	return f.Parts
 }
 
 // AppendJSON appends the frame as one JSON object on one line, fields in the
@@ -58,7 +67,7 @@ func (f *Frame) AppendJSON(dst []byte) []byte {
 	case Snapshot:
 		dst = append(dst, `,"events":`...)
 		start := len(dst)
-		dst = agui.AppendArray(dst, f.Events)
+		dst = agui.AppendArray(dst, f.Folded()...)
 		agui.Flatten(dst[start:])
 	case Event:
 		dst = append(dst, `,"event":`...)

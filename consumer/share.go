@@ -109,7 +109,7 @@ func (h *Hub) hold(s *shared, b *built) *SnapshotData {
 	b.users++
 	data := b.data
 	data.held = &heldSnapshot{hub: h, place: s, built: b}
-	data.held.begin(int64(len(data.Events)))
+	data.held.begin(int64(data.Events.Len()))
 	h.tidy(s)
 	return &data
 }
@@ -172,5 +172,5 @@ func (h *Hub) serves(d *SnapshotData, head, past uint64) bool {
 	if d.Seq <= past {
 		return false
 	}
-	return d.Seq >= head || len(d.Events) >= sharedBytes && head-d.Seq <= h.cfg.GapThreshold/sharedBehind
+	return d.Seq >= head || d.Events.Len() >= sharedBytes && head-d.Seq <= h.cfg.GapThreshold/sharedBehind
 }

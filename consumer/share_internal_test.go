@@ -26,6 +26,6 @@ func TestSharedSnapshotIsGoodFor(t *testing.T) {
 		{seq: 50, events: small, head: 0, past: 49, want: true},   // the log is lost
 		{seq: 50, events: large, head: 100, past: 49, want: true}, // one event more
 	} {
-		require.Equal(t, c.want, h.serves(&SnapshotData{Seq: c.seq, Events: c.events}, c.head, c.past), "%d for %d after %d", c.seq, c.head, c.past)
+		require.Equal(t, c.want, h.serves(&SnapshotData{Seq: c.seq, Events: NDJSON{c.events}}, c.head, c.past), "%d for %d after %d", c.seq, c.head, c.past)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // events are shared and not to be changed.
 type SnapshotData struct {
 	Seq    uint64        // the last event folded in
-	Events []byte        // the events, one a line
+	Events NDJSON        // the events
 	End    *subjects.End // nil while the run is active
 
 	resume uint64        // stream sequence to replay on from
@@ -87,7 +87,7 @@ func (h *Hub) build(ctx context.Context, e *runs.Entry, head uint64, room *share
 		var err error
 		data, err = h.buildOnce(ctx, e, head, room)
 		if err == nil && data.Seq >= head {
-			room.set(int64(len(data.Events)))
+			room.set(int64(data.Events.Len()))
 			return data, nil
 		}
 		if err != nil && !errors.Is(err, errWindow) {
@@ -125,7 +125,9 @@ func (h *Hub) buildOnce(ctx context.Context, e *runs.Entry, head uint64, room *s
 	if err := b.rest(ctx, log); err != nil {
 		return b.data, err
 	}
-	b.join()
+	if b.fold.Count() > 0 {
+		b.data.Events = append(b.data.Events, b.fold.Cut())
+	}
 	return b.data, nil
 }
 

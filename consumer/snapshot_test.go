@@ -38,7 +38,7 @@ func TestSegmentThatEndsWithinARecord(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, r.seq, snap.Seq)
 		require.Nil(t, snap.End)
-		require.Equal(t, r.text(r.seq), says(t, snap.Events))
+		require.Equal(t, r.text(r.seq), says(t, snap.Events.Join()))
 		r.publish(3)
 	}
 	o := &observer{t: t}
@@ -105,7 +105,7 @@ func TestSnapshotWhileCheckpointsAreStored(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if snap.Seq < had || says(t, snap.Events) != r.text(snap.Seq) {
+			if snap.Seq < had || says(t, snap.Events.Join()) != r.text(snap.Seq) {
 				t.Errorf("snapshot at %d after %d is not what was published", snap.Seq, had)
 				return
 			}

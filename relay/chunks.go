@@ -66,11 +66,11 @@ func (c *chunks) add(b []byte, oneLine bool) {
 	}
 }
 
-// array appends the events of an NDJSON text as a JSON array.
-func (c *chunks) array(ndjson []byte) {
+// array appends events as a JSON array.
+func (c *chunks) array(events consumer.NDJSON) {
 	c.text("[")
 	first := true
-	for event := range agui.Lines(ndjson) {
+	for event := range events.Lines() {
 		if !first {
 			c.text(",")
 		}
@@ -83,20 +83,21 @@ func (c *chunks) array(ndjson []byte) {
 // frame appends a frame in its SSE form: the bytes that AppendSSE gives, without
 // ever holding more than a chunk of them.
 func (c *chunks) frame(f *consumer.Frame) {
-	if n := len(f.Event) + len(f.Events) + frameRoom; n <= chunkSize {
+	events := f.Folded()
+	if n := len(f.Event) + events.Len() + frameRoom; n <= chunkSize {
 		c.need(n)
 		c.buf = f.AppendSSE(c.buf)
 		return
 	}
 	hollow := *f
-	hollow.Event, hollow.Events = nil, nil
+	hollow.Event, hollow.Events, hollow.Parts = nil, nil, nil
 	shell := hollow.AppendSSE(nil)
 	if f.Type == consumer.Event {
 		c.add(bytes.TrimSuffix(shell, []byte("null}\n\n")), false)
 		c.json(f.Event)
 	} else {
 		c.add(bytes.TrimSuffix(shell, []byte("[]}\n\n")), false)
-		c.array(f.Events)
+		c.array(events)
 	}
 	c.text("}\n\n")
 }

@@ -30,7 +30,7 @@ func (l *legacy) frame(c *chunks, f *consumer.Frame) error {
 			l.fail(c, "the connection fell too far behind the run; load the chat again", "stream_gap")
 			return errLegacyGap
 		}
-		for event := range agui.Lines(f.Events) {
+		for event := range f.Folded().Lines() {
 			l.event(c, event)
 		}
 	case consumer.Event:

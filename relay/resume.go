@@ -33,13 +33,13 @@ func (s *Server) resumeInput(ctx context.Context, asked *turns.Turn, resume []tu
 			return nil, err
 		}
 		earlier = history.Before(earlier, &history.Turn{RunID: asked.RunID, Kind: asked.Kind, Generation: e.Generation, Input: asked.Input})
-		input, err := s.resumed(asked, earlier, data.Events, resume)
+		input, err := s.resumed(asked, earlier, data.Events.Join(), resume)
 		if err != nil || len(input) <= s.cfg.Turns.MaxInput() {
 			return input, err
 		}
 		s.log.Warn("a chat is too long to be sent along with an answer; only the turn that asked is", "run", asked.RunID)
 	}
-	return s.resumed(asked, nil, data.Events, resume)
+	return s.resumed(asked, nil, data.Events.Join(), resume)
 }
 
 // resumed is the input from what is known of the chat: the turns before, and the run
