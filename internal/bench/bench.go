@@ -42,7 +42,7 @@ type Case struct {
 
 // Workloads are all there are, in the order in which they run.
 func Workloads() []Workload {
-	return []Workload{resume(), live(), fanout(), ingest(), storm(), poll()}
+	return []Workload{resume(), live(), fanout(), ingest(), storm(), outage(), idle(), crosstalk(), poll()}
 }
 
 // chosen are the workloads of which something is to run, with the cases that are.
@@ -61,6 +61,9 @@ func (c *Config) chosen() ([]Workload, error) {
 	for _, w := range all {
 		if len(c.Workloads) > 0 && !slices.Contains(c.Workloads, w.Name) {
 			continue
+		}
+		if len(c.Cases) > 0 {
+			w.Cases = c.Cases
 		}
 		w.Cases = slices.DeleteFunc(slices.Clone(w.Cases), func(k Case) bool {
 			return c.Short && !k.Short || !strings.Contains(k.Name, c.Case)

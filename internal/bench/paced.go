@@ -18,25 +18,12 @@ const single = "single"
 // c.Observers observers in all, spread evenly.
 func (e *Env) paced(ctx context.Context, to target, c Case) (r report.Result, use Use, err error) {
 	r = e.Result(c, to.system)
-	p, err := newPacer(to, "chat", c.Runs, c.Size, c.Mode == single)
+	p, crowd, err := e.steady(ctx, to, c)
 	if err != nil {
 		return r, use, err
 	}
 	defer p.close()
-	crowd, err := newCrowd(to)
-	if err != nil {
-		return r, use, err
-	}
 	defer crowd.close()
-	if err := p.open(ctx); err != nil {
-		return r, use, err
-	}
-	for i, d := range p.feeds {
-		crowd.add(&d.at, share(c.Observers, len(p.feeds), i))
-	}
-	if err := crowd.join(ctx); err != nil {
-		return r, use, err
-	}
 	if use, err = e.window(ctx, p, crowd, c); err != nil {
 		return r, use, err
 	}
@@ -48,6 +35,28 @@ func (e *Env) paced(ctx context.Context, to target, c Case) (r report.Result, us
 		return r, use, err
 	}
 	return r, use, e.latencies(&r, p, crowd, use, last)
+}
+
+// steady makes the runs of a case, to be begun, and has their observers come.
+func (e *Env) steady(ctx context.Context, to target, c Case) (p *pacer, all *crowd, err error) {
+	if p, err = newPacer(to, "chat", c.Runs, c.Size, c.Mode == single); err != nil {
+		return nil, nil, err
+	}
+	if all, err = newCrowd(to); err != nil {
+		p.close()
+		return nil, nil, err
+	}
+	if err = p.open(ctx); err == nil {
+		for i, d := range p.feeds {
+			all.add(&d.at, share(c.Observers, c.Runs, i))
+		}
+		err = all.join(ctx)
+	}
+	if err != nil {
+		p.close()
+		all.close()
+	}
+	return p, all, err
 }
 
 // share is how many of n are the ith one's of many.
@@ -71,13 +80,18 @@ func (e *Env) window(ctx context.Context, p *pacer, crowd *crowd, c Case) (use U
 	return w.End(), err
 }
 
-// through waits until all observers have seen the last event, and the end where there is
-// one.
+// through waits until all observers have seen the end or, where there is none, the last
+// event.
 func (c *crowd) through(ctx context.Context, last uint64) error {
 	if err := c.catchUp(last); err != nil {
 		return err
 	}
-	return c.wait(ctx, "observers to see the end", func() bool { return c.left == 0 && (c.to.bare || c.ended == len(c.all)) })
+	return c.wait(ctx, "observers to see the end", func() bool {
+		if c.to.bare {
+			return c.left == 0
+		}
+		return c.ended == len(c.all)
+	})
 }
 
 // latencies adds what was measured.

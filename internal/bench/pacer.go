@@ -132,8 +132,13 @@ func (p *pacer) finish(ctx context.Context) (last uint64, err error) {
 	return last, p.wait(ctx, "runs to end", func() bool { return p.over == len(p.feeds) })
 }
 
-// enough ends the sending where it is.
-func (p *pacer) enough() error { return p.loop.Do(func() { p.most = p.sends }) }
+// enough ends the sending once all runs have equally many events.
+func (p *pacer) enough() error {
+	return p.loop.Do(func() {
+		n := uint64(len(p.feeds))
+		p.most = (p.sends + n - 1) / n * n
+	})
+}
 
 // late is how well it kept its pace.
 func (p *pacer) late() (l stats.Lateness) {

@@ -16,6 +16,7 @@ type Config struct {
 	Executable string        // required; the rejoin binary, from which the processes are started
 	Workloads  []string      // by name; none means all
 	Case       string        // only cases with this in their name
+	Cases      []Case        // of each of them, in place of its own; none means its own
 	Short      bool          // the cases of a short round only
 	Duration   time.Duration // of a case with a pace; 0 means the workload's own, a part of it in a short round
 	Rounds     int           // of each case, of which figures are medians; 0 means 1
