@@ -2,6 +2,7 @@ package proc_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -16,6 +17,9 @@ import (
 
 // roleEnv names what a copy of the test binary is to be instead of a test.
 const roleEnv = "REJOIN_PROC_ROLE"
+
+// noContext is for processes that no test waits for.
+var noContext = context.Background()
 
 // roles are the processes that tests start.
 var roles = map[string]func(){

@@ -14,8 +14,6 @@ import (
 	"github.com/rejoin/rejoin/internal/bench/proc"
 )
 
-var noContext = context.Background()
-
 // patience bounds waits that are not expected to need it.
 const patience = time.Minute
 
