@@ -9,6 +9,9 @@
 //	forbidden.go what the user may not ask
 //	unanswered.go  why nothing came of what was asked: no connection, no permission
 //	trouble.go   how often a trouble that lasts is logged
+//	post.go      messages on their way to the streams, and their acknowledgements
+//	post_lost.go those that none comes for
+//	ack.go       what an acknowledgement says
 //	nats.go      reads at the stream's leader, compare-and-set writes, error kinds
 //	ping.go      whether the broker stores and answers
 //	log.go       a run's log: the last record, appending with a fence, settling lost acks

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -70,11 +71,10 @@ const (
 // ErrLogLost, or one that no repetition would mend. r must not change meanwhile.
 func (s *Store) Append(ctx context.Context, id subjects.RunID, r *subjects.Record, prev uint64) (uint64, error) {
 	m := r.Msg(subjects.RunSubject(id))
+	m.Header[jetstream.ExpectedLastSubjSeqHeader] = []string{strconv.FormatUint(prev, 10)}
 	wait, lost := firstRetry, 0
 	for attempt := 1; ; attempt++ {
-		try, done := s.untilReconnect(ctx)
-		seq, err := s.put(try, m, &prev)
-		done()
+		seq, err := s.deliver(ctx, m)
 		if err == nil {
 			return seq, nil
 		}

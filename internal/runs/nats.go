@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -125,16 +126,23 @@ func (s *Store) atLeader(ctx context.Context, stream string, which map[string]an
 // it has not, or that the broker could not tell. After any other error it is
 // unknown whether m was stored.
 func (s *Store) put(ctx context.Context, m *nats.Msg, expect *uint64) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
-	defer cancel()
-	opts := []jetstream.PublishOpt{jetstream.WithRetryAttempts(0)}
 	if expect != nil {
-		opts = append(opts, jetstream.WithExpectLastSequencePerSubject(*expect))
+		if m.Header == nil {
+			m.Header = nats.Header{}
+		}
+		m.Header[jetstream.ExpectedLastSubjSeqHeader] = []string{strconv.FormatUint(*expect, 10)}
 	}
-	before := s.nc.LastError()
-	ack, err := s.js.PublishMsg(ctx, m, opts...)
+	return s.deliver(ctx, m)
+}
+
+// deliver is put of a message that has its expectation already.
+func (s *Store) deliver(ctx context.Context, m *nats.Msg) (uint64, error) {
+	ack, before, err := s.post.send(ctx, m)
 	if err == nil {
-		return ack.Sequence, nil
+		var seq uint64
+		if seq, err = ackOf(ack); err == nil {
+			return seq, nil
+		}
 	}
 	var api *jetstream.APIError
 	if errors.As(err, &api) {

@@ -19,7 +19,7 @@ type reconnects struct {
 	wg      sync.WaitGroup
 }
 
-func watchReconnects(nc *nats.Conn) *reconnects {
+func watchReconnects(nc *nats.Conn, lost func(error)) *reconnects {
 	r := &reconnects{next: make(chan struct{}), calls: map[uint64]context.CancelFunc{}, done: make(chan struct{})}
 	status := nc.StatusChanged(nats.CONNECTED)
 	r.wg.Go(func() {
@@ -29,8 +29,9 @@ func watchReconnects(nc *nats.Conn) *reconnects {
 			case <-r.done:
 				return
 			case _, ok := <-status:
-				if !ok {
-					return // the connection is closed for good
+				if !ok { // the connection is closed for good
+					lost(nats.ErrConnectionClosed)
+					return
 				}
 				r.mu.Lock()
 				close(r.next)
@@ -39,6 +40,7 @@ func watchReconnects(nc *nats.Conn) *reconnects {
 					cancel()
 				}
 				r.mu.Unlock()
+				lost(nats.ErrDisconnected)
 			}
 		}
 	})
@@ -92,4 +94,5 @@ func (s *Store) pause(ctx context.Context, wait *time.Duration) bool {
 func (s *Store) Close() {
 	s.closeOnce.Do(func() { close(s.reconnects.done) })
 	s.reconnects.wg.Wait()
+	s.post.close()
 }

@@ -24,6 +24,7 @@ type Store struct {
 	leave      bool // see Config.LeaveRemoval
 	log        *slog.Logger
 	reconnects *reconnects
+	post       *post
 	together   together
 	canary     canary
 	closeOnce  sync.Once
@@ -77,7 +78,8 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Store, error) {
 		}
 		s.partitions = p.partitions
 	}
-	s.reconnects = watchReconnects(nc)
+	s.post = newPost(nc)
+	s.reconnects = watchReconnects(nc, s.post.lost)
 	return s, nil
 }
 
