@@ -152,7 +152,7 @@ func (p *Producer) check(event []byte, e *agui.Event) error {
 	if len(e.Raw) > p.cfg.MaxEventBytes {
 		return tooLarge(len(e.Raw), p.cfg.MaxEventBytes)
 	}
-	if limit := p.recordLimit() * maxParts; len(e.Raw) > limit {
+	if limit := p.recordLimit(len(e.Raw)) * maxParts; len(e.Raw) > limit {
 		return tooLarge(len(e.Raw), limit)
 	}
 	return nil

@@ -3,6 +3,7 @@ package producer
 import (
 	"time"
 
+	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/subjects"
 )
 
@@ -10,8 +11,13 @@ import (
 // replay window to everything else.
 const maxParts = subjects.MaxRecordsPerRun / 2
 
-// recordLimit is how large the body of one message may be.
-func (p *Producer) recordLimit() int {
+// recordLimit is how large the body of one message may be: at least so large that one of this
+// size fits, if it may be that large. What fits every broker asks no connection, which all
+// runs share.
+func (p *Producer) recordLimit(size int) int {
+	if least := runs.MinPayload - subjects.HeaderRoom; size <= least {
+		return least
+	}
 	return int(p.store.Conn().MaxPayload()) - subjects.HeaderRoom
 }
 
@@ -57,7 +63,6 @@ func (r *Run) gathered() (batch, bool) {
 	stalled := false
 	for {
 		r.mu.Lock()
-		limit := r.p.recordLimit()
 		switch {
 		case r.err != nil, r.ctx.Err() != nil:
 			r.mu.Unlock()
@@ -65,6 +70,7 @@ func (r *Run) gathered() (batch, bool) {
 			return batch{}, false
 		case r.ready():
 			size := len(r.queue.batches[0].body)
+			limit := r.p.recordLimit(size)
 			if !r.history.full(size, messages(size, limit)) {
 				b := r.queue.take(limit)
 				r.mu.Unlock()
@@ -103,7 +109,7 @@ func (r *Run) stalled() {
 // a message in parts. What a writer that dies within the parts leaves behind was
 // never acknowledged, and readers pass over it.
 func (r *Run) append(b batch) (stored, error) {
-	limit := r.p.recordLimit()
+	limit := r.p.recordLimit(len(b.body))
 	parts := messages(len(b.body), limit)
 	if parts == 1 || b.n > 1 {
 		parts = 1

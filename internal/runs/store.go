@@ -50,9 +50,9 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// minPayload is the smallest message limit that a broker may have: an entry with all
+// MinPayload is the smallest message limit that a broker may have: an entry with all
 // its marks and a pointer with all its tokens have to fit into one message.
-const minPayload = 32 << 10
+const MinPayload = 32 << 10
 
 // Open connects the store to its streams. With Provision it makes what is missing and
 // changes what is not as it has to be, and needs the right to only then: the error wraps
@@ -93,8 +93,8 @@ func newStore(nc *nats.Conn, cfg Config) (*Store, error) {
 	if cfg.Partitions < 0 || cfg.Partitions > subjects.MaxPartitions {
 		return nil, fmt.Errorf("partitions: %d is not in 1 … %d", cfg.Partitions, subjects.MaxPartitions)
 	}
-	if limit := nc.MaxPayload(); limit < minPayload {
-		return nil, fmt.Errorf("the broker's max_payload: %d bytes are less than the %d that are needed", limit, minPayload)
+	if limit := nc.MaxPayload(); limit < MinPayload {
+		return nil, fmt.Errorf("the broker's max_payload: %d bytes are less than the %d that are needed", limit, MinPayload)
 	}
 	var err error
 	if cfg.Domain != "" {
