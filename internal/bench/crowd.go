@@ -130,9 +130,10 @@ func (c *crowd) leave() error {
 	})
 }
 
-// storm has all come back at once, with their cursors, as fast as they can dial. It is
-// measured from now on until they have event want.
-func (c *crowd) storm(want uint64) error {
+// storm has all come back at once, with their cursors, as fast as they can dial, but no
+// more than most of them before others have got something. It is measured from now on
+// until they have event want.
+func (c *crowd) storm(want uint64, most int) error {
 	const some = 50 // between two looks at what has arrived
 	return c.loop.Do(func() {
 		for _, o := range c.all {
@@ -141,14 +142,15 @@ func (c *crowd) storm(want uint64) error {
 		c.expect(want)
 		rest := c.all
 		c.loop.At(c.since, func(now time.Time) time.Time {
-			for range min(some, len(rest)) {
+			coming := len(c.all) - len(rest) - c.joined
+			for range min(some, len(rest), most-coming) {
 				c.dial(rest[0])
 				rest = rest[1:]
 			}
 			if len(rest) == 0 {
 				return time.Time{}
 			}
-			return now
+			return now.Add(pulse / 2)
 		})
 	})
 }

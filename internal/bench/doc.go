@@ -9,6 +9,13 @@
 //	profile.go    profiles of broker and relay over the same time
 //	machine.go    what the figures were measured on
 //	errors.go     the sentinel errors
+//	target.go     what is put to work: the fabric, or the bare SSE server
+//	pacer.go      many producers on one thread, each as feed.go says; burst.go a batch for each
+//	crowd.go      many observers on one thread, each as observer.go says
+//	paced.go      producers and observers at a pace, and what is measured of them
+//	probe.go      one producer and one observer beside whatever happens
+//	backlog.go    connections that a full accept queue has put off
+//	metric.go     a number of the relay's own
 //
 // and a file for each workload. Below it: stamp (events that carry number and time), client
 // (the generator's own HTTP and SSE), stats (histograms and schedules), proc (the processes),

@@ -16,6 +16,14 @@ const (
 	stormsShort = 3
 )
 
+// queued is the mode of a storm of which no more come at a time than a server's queue
+// of connections to be accepted holds on Linux, 4,096: of those beyond it each one waits
+// for a second, whatever the server is.
+const (
+	queued  = "queued"
+	atATime = 4000
+)
+
 // storm measures how soon observers who were all cut off have what they missed.
 func storm() Workload {
 	w := Workload{
@@ -24,12 +32,18 @@ func storm() Workload {
 		Run:     runStorm,
 		Flags:   []string{"--lease", "10m"}, // most runs are silent between storms
 	}
-	for _, c := range []struct{ observers, runs int }{{1000, 100}, {10_000, 100}, {1000, 1}, {10_000, 1}, {1000, 1000}} {
+	for _, c := range []struct {
+		observers, runs int
+		mode            string
+	}{{1000, 100, ""}, {10_000, 100, ""}, {10_000, 100, queued}, {1000, 1, ""}, {10_000, 1, ""}, {1000, 1000, ""}} {
 		name := fmt.Sprintf("%s observers of %s runs", thousands(c.observers), thousands(c.runs))
 		if c.runs == 1 {
 			name = thousands(c.observers) + " observers of one run"
 		}
-		w.Cases = append(w.Cases, Case{Name: name, Short: c.runs == 100, Runs: c.runs, Observers: c.observers, Size: 200, Rate: 50})
+		if c.mode == queued {
+			name += fmt.Sprintf(", %s at a time", thousands(atATime))
+		}
+		w.Cases = append(w.Cases, Case{Name: name, Mode: c.mode, Short: c.runs == 100 && c.mode == "", Runs: c.runs, Observers: c.observers, Size: 200, Rate: 50})
 	}
 	return w
 }
@@ -80,16 +94,22 @@ func (e *Env) storms(ctx context.Context, to target, c Case) (r report.Result, e
 	if e.Short {
 		times = stormsShort
 	}
+	most := c.Observers
+	if c.Mode == queued {
+		most = atATime
+	}
 	var all, each stats.Histogram
+	full := overflows()
 	w := e.Begin(ctx, c)
 	for i := range times {
-		if err := e.oneStorm(ctx, p, crowd, probe, uint64(missed*(i+2))); err != nil {
+		if err := e.oneStorm(ctx, p, crowd, probe, uint64(missed*(i+2)), most); err != nil {
 			return r, err
 		}
 		all.Record(crowd.last.Sub(crowd.since))
 		each.Merge(&crowd.caught)
 	}
 	use := w.End()
+	full = overflows() - full
 	last, err := p.finish(ctx)
 	if err != nil {
 		return r, err
@@ -108,6 +128,7 @@ func (e *Env) storms(ctx context.Context, to target, c Case) (r report.Result, e
 	r.Millis("one caught up p50", each.Quantile(0.5))
 	err = probe.report(ctx, &r, before)
 	r.Note = said(r.Note, true, "%d storms", times)
+	r.Note = said(r.Note, full > 0, "%d connections waited for a second since the accept queue was full", full)
 	r.Note = said(r.Note, crowd.refused > 0, "observers were refused %d times", crowd.refused)
 	r.Note = said(r.Note, crowd.returns > 0, "observers lost their connection %d times", crowd.returns)
 	return r, err
@@ -149,7 +170,7 @@ func (e *Env) gather(ctx context.Context, to target, c Case) (p *pacer, all *cro
 
 // oneStorm has all leave, publishes what they miss, and waits until they are back and
 // have all up to want.
-func (e *Env) oneStorm(ctx context.Context, p *pacer, all *crowd, probe *probe, want uint64) error {
+func (e *Env) oneStorm(ctx context.Context, p *pacer, all *crowd, probe *probe, want uint64, most int) error {
 	if err := all.leave(); err != nil {
 		return err
 	}
@@ -159,7 +180,7 @@ func (e *Env) oneStorm(ctx context.Context, p *pacer, all *crowd, probe *probe, 
 	if err := probe.measure(true); err != nil {
 		return err
 	}
-	if err := all.storm(want); err != nil {
+	if err := all.storm(want, most); err != nil {
 		return err
 	}
 	if err := all.wait(ctx, "observers to catch up", func() bool { return all.left == 0 }); err != nil {
