@@ -10,9 +10,10 @@ export GOFLAGS := $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-# How long each fuzz target runs, how often each benchmark does, and which ones.
+# How long each fuzz target runs, how often and how long each benchmark does, and which ones.
 FUZZTIME ?= 20s
 COUNT ?= 6
+BENCHTIME ?= 300ms
 BENCH ?= .
 # What of rejoin bench runs with them: short, full or none.
 ROUND ?= short
@@ -67,7 +68,7 @@ fuzz: setup ## Run every fuzz target for FUZZTIME (20s)
 
 .PHONY: bench
 bench: build $(BENCHSTAT) ## Run the Go benchmarks and a short round of rejoin bench, keep and compare the numbers
-	PKG='$(PKG)' BENCH='$(BENCH)' COUNT=$(COUNT) ROUND='$(ROUND)' $(TOOLS)/bench.sh
+	PKG='$(PKG)' BENCH='$(BENCH)' COUNT=$(COUNT) BENCHTIME=$(BENCHTIME) ROUND='$(ROUND)' $(TOOLS)/bench.sh
 
 .PHONY: clean
 clean: ## Remove what was built and installed in this folder

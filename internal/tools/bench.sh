@@ -16,12 +16,19 @@ base_round=${BASE_ROUND:-$(newest .bench.jsonl)}
 commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
 out=$results/$(date -u +%Y-%m-%dT%H%M%SZ)-$commit
 
+# Only what has benchmarks is built.
+benchmarks() {
+	go list -f '{{.Dir}}' $PKG | while read -r dir; do
+		if grep -qs '^func Benchmark' "$dir"/*_test.go; then echo "$dir"; fi
+	done
+}
+
 {
 	echo "date: $(date -u +%FT%TZ)"
 	echo "commit: $commit"
 	echo "cores: $(nproc)"
 	echo "go: $(go env GOVERSION)"
-	go test -run '^$' -bench "$BENCH" -benchmem -count "$COUNT" -timeout 60m $PKG |
+	go test -vet off -run '^$' -bench "$BENCH" -benchtime "$BENCHTIME" -benchmem -count "$COUNT" -timeout 60m $(benchmarks) |
 		grep -Ev '^(\?|ok|PASS)'
 } | tee "$out.gobench.txt"
 
