@@ -94,8 +94,8 @@ func (r *Run) fold(records []stored, from uint64, n int) (*cut, error) {
 	var fold agui.Fold
 	c := &cut{n: n}
 	for _, s := range records {
-		if _, err := fold.AddLines(s.body); err != nil {
-			return nil, fmt.Errorf("folding: %w", err) // what was checked once does not change
+		if err := s.foldInto(&fold); err != nil {
+			return nil, err
 		}
 		c.events += s.n
 	}

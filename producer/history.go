@@ -18,7 +18,7 @@ const (
 	// reserve is what the log must still take after the newest event: takeovers and
 	// the end.
 	reserve = 16
-	// maxUncovered is what one run keeps in memory of it, in bytes.
+	// maxUncovered is what one run keeps in memory of it, in bytes, beside a mark for each event.
 	maxUncovered = 32 << 20
 )
 
@@ -105,6 +105,9 @@ func (h *history) cover(seq uint64, n int) {
 func (s stored) after(seq uint64) stored {
 	for first := s.last - uint64(s.n) + 1; first <= seq; first++ {
 		s.body = s.body[bytes.IndexByte(s.body, '\n')+1:]
+		if s.marks != nil {
+			s.marks = s.marks[1:]
+		}
 		s.n--
 	}
 	return s

@@ -84,7 +84,7 @@ func (r *Run) publish(ctx context.Context, e *agui.Event, event []byte, at uint6
 		return at, false, err
 	}
 	r.assigned++
-	r.queue.push(e.Raw, r.assigned)
+	r.queue.push(e.Raw, r.marker.Mark(e), r.assigned)
 	r.terminal = agui.IsTerminal(e.Type)
 	if asks {
 		r.asks(a, r.assigned)

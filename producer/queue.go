@@ -2,15 +2,30 @@ package producer
 
 import (
 	"bytes"
+	"fmt"
 
+	"github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/subjects"
 )
 
 // batch is consecutive events, one a line: what becomes one record.
 type batch struct {
-	body []byte
-	n    int
-	last uint64 // seq of the newest of them
+	body  []byte
+	marks []agui.Mark // of each of them; nil where they were read back from the log
+	n     int
+	last  uint64 // seq of the newest of them
+}
+
+// foldInto adds the events to a fold, which they go on.
+func (b batch) foldInto(f *agui.Fold) error {
+	if b.marks != nil {
+		f.AddMarked(b.body, b.marks)
+		return nil
+	}
+	if _, err := f.AddLines(b.body); err != nil {
+		return fmt.Errorf("folding: %w", err) // what was checked once does not change
+	}
+	return nil
 }
 
 // queue holds the events of one run that are numbered and not known to be stored,
@@ -21,6 +36,7 @@ type queue struct {
 	events  int // with those in flight
 	bytes   int
 	size    int // of the batch taken last: the next one will likely be as large
+	count   int // of its events
 }
 
 // room says whether one more event of the given size may be added.
@@ -29,20 +45,21 @@ func (q *queue) room(size, maxEvents, maxBytes int) bool {
 }
 
 // push adds a copy of one event.
-func (q *queue) push(event []byte, seq uint64) {
+func (q *queue) push(event []byte, mark agui.Mark, seq uint64) {
 	q.events++
 	q.bytes += len(event)
 	if i := len(q.batches) - 1; i >= 0 {
 		b := &q.batches[i]
 		if b.n < subjects.MaxRecordEvents && len(b.body)+1+len(event) <= subjects.MaxRecordBytes {
 			b.body = append(append(b.body, '\n'), event...)
+			b.marks = append(b.marks, mark)
 			b.n++
 			b.last = seq
 			return
 		}
 	}
-	body := make([]byte, 0, max(len(event), q.size))
-	q.batches = append(q.batches, batch{body: append(body, event...), n: 1, last: seq})
+	body, marks := make([]byte, 0, max(len(event), q.size)), make([]agui.Mark, 0, max(1, q.count))
+	q.batches = append(q.batches, batch{body: append(body, event...), marks: append(marks, mark), n: 1, last: seq})
 }
 
 // take removes what the next record is made of. It counts as pending until stored
@@ -59,7 +76,7 @@ func (q *queue) take(limit int) batch {
 			q.batches = nil
 		}
 	}
-	q.size = min(len(b.body), subjects.MaxRecordBytes)
+	q.size, q.count = min(len(b.body), subjects.MaxRecordBytes), b.n
 	return b
 }
 
@@ -71,8 +88,8 @@ func (q *queue) split(limit int) batch {
 		cut = bytes.IndexByte(first.body, '\n')
 	}
 	n := 1 + bytes.Count(first.body[:cut], []byte{'\n'})
-	b := batch{body: first.body[:cut:cut], n: n, last: first.last - uint64(first.n-n)}
-	first.body, first.n = first.body[cut+1:], first.n-n
+	b := batch{body: first.body[:cut:cut], marks: first.marks[:n:n], n: n, last: first.last - uint64(first.n-n)}
+	first.body, first.marks, first.n = first.body[cut+1:], first.marks[n:], first.n-n
 	return b
 }
 

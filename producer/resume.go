@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nuid"
 
+	"github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/subjects"
 )
@@ -64,6 +65,7 @@ func (p *Producer) ResumeIf(ctx context.Context, id subjects.RunID, may func(sub
 	r := p.newRun(e, seq)
 	r.assigned, r.acked = last, last
 	if err = r.readBack(ctx); err == nil {
+		r.goOn()
 		err = p.add(r)
 	}
 	if err != nil {
@@ -154,6 +156,20 @@ func (r *Run) readBack(ctx context.Context) error {
 		}
 		wait = min(2*wait, time.Second)
 		r.history = segments
+	}
+}
+
+// goOn makes the next event that is published one that follows the newest that was read back, for
+// folding both into one.
+func (r *Run) goOn() {
+	n := len(r.history.records)
+	if n == 0 {
+		return
+	}
+	body := r.history.records[n-1].body
+	var e agui.Event
+	if agui.Scan(body[bytes.LastIndexByte(body, '\n')+1:], &e) == nil {
+		r.marker.Mark(&e)
 	}
 }
 

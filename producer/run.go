@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/subjects"
 )
@@ -36,6 +37,7 @@ type Run struct {
 
 	mu       sync.Mutex
 	queue    queue
+	marker   agui.Marker // of what is published
 	history  history
 	assigned uint64 // newest seq given out
 	acked    uint64 // newest seq known to be stored

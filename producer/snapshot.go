@@ -35,8 +35,8 @@ func (r *Run) Snapshot(ctx context.Context) (events []byte, seq uint64, err erro
 	}
 	var fold agui.Fold
 	for _, s := range records {
-		if _, err := fold.AddLines(s.body); err != nil {
-			return nil, 0, fmt.Errorf("folding: %w", err) // what was checked once does not change
+		if err := s.foldInto(&fold); err != nil {
+			return nil, 0, err
 		}
 		seq = s.last
 	}

@@ -185,3 +185,30 @@ func BenchmarkFoldAppendArray(b *testing.B) {
 	dst := make([]byte, 0, len(whole)+2)
 	against(b, len(whole), func() int { return len(append(dst[:0], whole...)) }, func() int { return len(agui.AppendArray(dst[:0], whole)) })
 }
+
+// What a checkpoint does to events that were scanned when they were published, and what it would
+// do if each were scanned again. The copy is of whole events.
+func BenchmarkFoldLines(b *testing.B) {
+	raws := deltas(10_000, 120) // events of 200 bytes
+	lines := bytes.Join(raws, []byte{'\n'})
+	var marker agui.Marker
+	marks := make([]agui.Mark, len(raws))
+	for i, e := range scanned(b, raws) {
+		marks[i] = marker.Mark(&e)
+	}
+	copied := func() int { return len(bytes.Clone(lines)) }
+	b.Run("marked", func(b *testing.B) {
+		against(b, len(lines), copied, func() int {
+			var f agui.Fold
+			f.AddMarked(lines, marks)
+			return f.Len()
+		})
+	})
+	b.Run("scanned", func(b *testing.B) {
+		against(b, len(lines), copied, func() int {
+			var f agui.Fold
+			_, _ = f.AddLines(lines)
+			return f.Len()
+		})
+	})
+}

@@ -12,7 +12,8 @@
 //   - errors.go: [SyntaxError] and the kinds of it.
 //   - types.go: the names of the event types that somebody here acts on.
 //   - fold.go: [Fold], which joins adjacent deltas, and merge.go the rule for
-//     it; arena.go holds the folded bytes.
+//     it; mark.go what is kept of an event so that it is scanned only once;
+//     arena.go holds the folded bytes.
 //   - open.go: [Open], what a run has begun and not ended; close.go the events
 //     that end it, and those of a run as a whole.
 //   - question.go: questions to people, how they are asked, closed and

@@ -27,15 +27,14 @@ import (
 // and it holds no more than the folded bytes and one event's fields. It is not
 // safe for concurrent use.
 type Fold struct {
-	done  arena // all that is settled; see close for the last event
-	count int
+	done   arena // all that is settled; see close for the last event
+	count  int
+	marker Marker // for the events that come without a mark
 
-	// While open, the last event may still grow. done ends within its delta, and
-	// first is that event with the body of its delta left out; what follows the
-	// delta is first.Raw[rest:].
+	// While open, the last event may still grow. done ends within its delta, and end is what
+	// follows that.
 	open  bool
-	first Event
-	rest  int
+	end   []byte
 	delta int // bytes of delta so far
 }
 
@@ -45,8 +44,22 @@ func (f *Fold) Add(e *Event) {
 	if len(e.Raw) == 0 {
 		panic("agui: Add of an event that was not scanned")
 	}
-	if f.open && e.mergeable && differsOnly(&f.first, e) {
-		if body := e.Delta(); f.delta+len(body) <= MaxDelta {
+	f.add(e.Raw, f.marker.Mark(e))
+}
+
+// AddMarked adds the lines of NDJSON whose marks one Marker has made, in this order and
+// after those of the events that were added before.
+func (f *Fold) AddMarked(ndjson []byte, marks []Mark) {
+	f.marker.last.clear() // what is compared next was not seen here
+	for _, m := range marks {
+		f.add(ndjson[:m.Size()], m)
+		ndjson = ndjson[min(m.Size()+1, len(ndjson)):]
+	}
+}
+
+func (f *Fold) add(raw []byte, m Mark) {
+	if f.open && m.size&joinsBefore != 0 {
+		if body := raw[m.from:m.to]; f.delta+len(body) <= MaxDelta {
 			f.done.write(body)
 			f.delta += len(body)
 			return
@@ -57,12 +70,12 @@ func (f *Fold) Add(e *Event) {
 		f.done.write(newline)
 	}
 	f.count++
-	if !e.mergeable {
-		f.done.write(e.Raw)
+	if m.to == 0 {
+		f.done.write(raw)
 		return
 	}
-	f.done.write(e.Raw[:e.deltaBody().to])
-	f.begin(e)
+	f.done.write(raw[:m.to])
+	f.open, f.end, f.delta = true, append(f.end[:0], raw[m.to:]...), int(m.to-m.from)
 }
 
 // AddLines scans and adds each line of NDJSON. On an error it has added the n
@@ -113,7 +126,7 @@ func (f *Fold) Cut() []byte {
 // Reset empties the fold and lets go of its memory.
 func (f *Fold) Reset() {
 	f.done, f.count, f.open = arena{}, 0, false
-	f.first.clear()
+	f.marker.last.clear()
 }
 
 var newline = []byte{'\n'}
@@ -123,34 +136,10 @@ func (f *Fold) tail() []byte {
 	if !f.open {
 		return nil
 	}
-	return f.first.Raw[f.rest:]
+	return f.end
 }
 
 func (f *Fold) close() {
 	f.done.write(f.tail())
 	f.open = false
-}
-
-// begin keeps of e what later events are compared with: all but its delta.
-func (f *Fold) begin(e *Event) {
-	body := e.deltaBody()
-	cut := body.to - body.from
-	a := &f.first
-	a.Raw = append(append(a.Raw[:0], e.Raw[:body.from]...), e.Raw[body.to:]...)
-	a.Type, a.mergeable = e.Type, true
-	a.delta, a.timestamp, a.n = e.delta, e.timestamp, e.n
-	for i, m := range e.fields[:e.n] {
-		if m.key.from > body.from {
-			m.key.from -= cut
-			m.key.to -= cut
-		}
-		if m.value.from >= body.from {
-			m.value.from -= cut
-		}
-		if m.value.to > body.from {
-			m.value.to -= cut
-		}
-		a.fields[i] = m
-	}
-	f.open, f.rest, f.delta = true, int(body.from), int(cut)
 }
