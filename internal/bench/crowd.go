@@ -30,6 +30,8 @@ type crowd struct {
 
 	from, until int64 // events due then, in Unix µs, are measured
 	latency     stats.Histogram
+	frames      uint64 // events read in that time, whenever they were due
+	events      uint64 // read so far
 
 	want   uint64    // the event that makes an observer caught up
 	since  time.Time // from when on that is measured
@@ -204,9 +206,14 @@ func (c *crowd) catches(at time.Time) {
 
 // arrived is told of each event that came live.
 func (c *crowd) arrived(due int64, at time.Time) {
+	now := at.UnixMicro()
 	if due >= c.from && due < c.until {
-		c.latency.Record(time.Duration(at.UnixMicro()-due) * time.Microsecond)
+		c.latency.Record(time.Duration(now-due) * time.Microsecond)
 	}
+	if now >= c.from && now < c.until {
+		c.frames++
+	}
+	c.events++
 }
 
 func (c *crowd) fail(err error) {
@@ -215,16 +222,19 @@ func (c *crowd) fail(err error) {
 	}
 }
 
-// wait waits until done says so, which is asked on the loop. Those who were refused
-// meanwhile try again.
+// wait waits until done says so, which is asked on the loop, for as long as something
+// arrives. Those who were refused meanwhile try again.
 func (c *crowd) wait(ctx context.Context, what string, done func() bool) error {
 	const look = 5 * time.Millisecond
-	begin := time.Now()
+	begin, came := time.Now(), uint64(0)
 	for again := begin.Add(10 * look); ; {
 		var yes bool
 		var why error
 		if err := c.loop.Do(func() {
 			yes, why = done(), c.failed
+			if all := c.events + uint64(c.joined+c.ended); all > came {
+				begin, came = time.Now(), all // slow, but it goes on
+			}
 			if now := time.Now(); now.After(again) {
 				again = now.Add(10 * look)
 				c.again()

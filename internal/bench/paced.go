@@ -107,7 +107,7 @@ func (e *Env) latencies(r *report.Result, p *pacer, crowd *crowd, use Use, last 
 		r.Millis("p50", crowd.latency.Quantile(0.5))
 		r.Millis("p99", crowd.latency.Quantile(0.99))
 		r.Millis("max", crowd.latency.Max())
-		if n := crowd.latency.Count(); n > 0 {
+		if n := crowd.frames; n > 0 {
 			cpu := use.CPU[crowd.to.server]
 			r.Add("CPU per frame", "µs", float64(cpu)/float64(time.Microsecond)/float64(n))
 		}

@@ -19,9 +19,14 @@ const (
 
 // Modes of resume.
 const (
-	oneRun   = ""         // all attach to one run
-	distinct = "distinct" // each to a run that nobody has read
+	oneRun   = ""           // all attach to one run
+	distinct = "distinct"   // each to a run that nobody has read
+	oneByOne = "one by one" // likewise, and every event was stored by itself, as at an agent's pace
 )
+
+// warming is how many of three runs that are read once are only read so that relay and
+// broker have the memory that they have after a while; the others are measured.
+const warming = 3
 
 // resume measures how soon an observer that comes has what it lacks.
 func resume() Workload {
@@ -38,7 +43,8 @@ func resume() Workload {
 		}
 	}
 	w.Cases = append(w.Cases,
-		Case{Name: "10,000 × 200 B, 40 runs, each once", Short: true, Events: 10_000, Size: 200, Runs: 40, Mode: distinct},
+		Case{Name: "10,000 × 200 B, each run read once", Short: true, Events: 10_000, Size: 200, Runs: 40 * warming, Mode: distinct},
+		Case{Name: "10,000 × 200 B stored one by one, each run read once", Events: 10_000, Size: 200, Runs: 20 * warming, Mode: oneByOne},
 		Case{Name: "10,000 × 200 B beside 1,000 runs", Short: true, Events: 10_000, Size: 200, Runs: 1, Others: 1000})
 	return w
 }
@@ -46,6 +52,7 @@ func resume() Workload {
 // attachPlan is what observers of a run do, in three ways.
 type attachPlan struct {
 	addr             string
+	warm             func(i int) string // path for an observer that is not measured; may be nil
 	cold, back, head func(i int) string // path for the ith observer; nil: not measured
 	last             uint64             // number of the last event
 	back0            uint64             // number that those have who come from back
@@ -63,11 +70,9 @@ func runResume(ctx context.Context, env *Env, c Case) ([]report.Result, error) {
 			return nil, err
 		}
 	}
-	runs := make([]string, c.Runs)
-	for i := range runs {
-		if runs[i], err = filled(setup, fmt.Sprintf("chat-%d", i), c.Events, c.Size); err != nil {
-			return nil, err
-		}
+	runs, err := filledRuns(ctx, env.Relay, c)
+	if err != nil {
+		return nil, err
 	}
 	if err := settle(ctx); err != nil {
 		return nil, err
@@ -83,9 +88,7 @@ func runResume(ctx context.Context, env *Env, c Case) ([]report.Result, error) {
 	if env.Short {
 		p.times = attachesShort
 	}
-	if c.Mode == distinct {
-		p.times, p.back, p.head = c.Runs, nil, nil
-	}
+	p.onceEach(c)
 	r, bytes, err := env.attachAll(ctx, c, report.Rejoin, p)
 	if err != nil {
 		return nil, err
@@ -102,9 +105,26 @@ func runResume(ctx context.Context, env *Env, c Case) ([]report.Result, error) {
 	return []report.Result{r, bare, plain}, nil
 }
 
+// onceEach changes the plan, where the case is so, to one in which no run is read twice.
+func (p *attachPlan) onceEach(c Case) {
+	if c.Mode == oneRun {
+		return
+	}
+	times, cold, back := c.Runs/warming, p.cold, p.back
+	p.times, p.head = times, nil
+	p.warm = cold
+	p.cold = func(i int) string { return cold(times + i) }
+	p.back = func(i int) string { return back(2*times + i) }
+}
+
 // attachAll measures one system.
 func (e *Env) attachAll(ctx context.Context, c Case, system string, p attachPlan) (r report.Result, bytes int, err error) {
 	r = e.Result(c, system)
+	for i := 0; p.warm != nil && i < p.times; i++ {
+		if err := new(attachTimes).attach(ctx, p.addr, p.warm(i), 0, p.last); err != nil {
+			return r, 0, fmt.Errorf("%s: %w", system, err)
+		}
+	}
 	w := e.Begin(ctx, c)
 	for _, way := range []struct {
 		name string
@@ -153,10 +173,9 @@ func (e *Env) bareResume(ctx context.Context, c Case, p attachPlan) (r report.Re
 	}
 	topic := func(i int) string { return topicPath(fmt.Sprintf("t%d", i%c.Runs)) }
 	p.cold = func(i int) string { return topic(i) + "?from=0" }
-	if p.back != nil {
-		p.back = func(i int) string { return fmt.Sprintf("%s?from=%d", topic(i), max(0, c.Events-back)) }
-	}
+	p.back = func(i int) string { return fmt.Sprintf("%s?from=%d", topic(i), max(0, c.Events-back)) }
 	p.head = nil // it has nothing to say there
+	p.onceEach(c)
 	r, _, err = e.attachAll(ctx, c, report.BareSSE, p)
 	return r, err
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/rejoin/rejoin/internal/bench/client"
 	"github.com/rejoin/rejoin/internal/bench/report"
 	"github.com/rejoin/rejoin/internal/bench/stamp"
@@ -29,6 +31,48 @@ func filled(c *client.Conn, chat string, n, size int) (run string, err error) {
 		return "", err
 	}
 	return run, fill(body, n, size)
+}
+
+// filledRuns makes all runs of a case, of chats chat-0 and on.
+func filledRuns(ctx context.Context, addr string, c Case) ([]string, error) {
+	runs := make([]string, c.Runs)
+	work := errgroup.Group{}
+	work.SetLimit(20)
+	for i := range runs {
+		work.Go(func() error {
+			conn, err := client.Dial(ctx, addr, client.Options{})
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			fill := filled
+			if c.Mode == oneByOne {
+				fill = filledOneByOne
+			}
+			runs[i], err = fill(conn, fmt.Sprintf("chat-%d", i), c.Events, c.Size)
+			return err
+		})
+	}
+	return runs, work.Wait()
+}
+
+// filledOneByOne is filled with a request for each event, so that each is stored by itself.
+func filledOneByOne(c *client.Conn, chat string, n, size int) (run string, err error) {
+	if run, err = c.StartRun(chat); err != nil {
+		return "", err
+	}
+	line := append(stamp.Open(), '\n')
+	for i := 1; i <= n; i++ {
+		status, answer, err := c.Post(client.EventsPath(run), line, ndjson)
+		if err == nil {
+			err = client.Want(http.StatusOK, status, answer)
+		}
+		if err != nil {
+			return "", err
+		}
+		line = append(stamp.Append(line[:0], uint64(i), time.Now().UnixMicro(), size), '\n')
+	}
+	return run, nil
 }
 
 // filledTopic publishes the same events to the bare SSE server.
