@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/rejoin/rejoin/internal/auth"
@@ -95,11 +96,25 @@ func answer(w http.ResponseWriter, status int, body any) error {
 	if err != nil {
 		return fmt.Errorf("encoding an answer: %w", err)
 	}
+	write(w, status, append(text, '\n'))
+	return nil
+}
+
+func write(w http.ResponseWriter, status int, text []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // a caller that left needs no answer
-	return nil
+	_, _ = w.Write(text) // a caller that left needs no answer
+}
+
+// answerEvents says how many events of a request were not there before, and the run's last number.
+// It is by far the most frequent answer, so it is written by hand.
+func answerEvents(w http.ResponseWriter, accepted int, last uint64) {
+	text := append(make([]byte, 0, 64), `{"accepted":`...)
+	text = strconv.AppendInt(text, int64(accepted), 10)
+	text = append(text, `,"last_seq":`...)
+	text = strconv.AppendUint(text, last, 10)
+	write(w, http.StatusOK, append(text, "}\n"...))
 }
 
 // Limits of the small bodies, those that are one JSON object.

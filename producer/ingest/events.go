@@ -49,7 +49,8 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return h.runs.why(err)
 	}
-	return answer(w, http.StatusOK, map[string]any{"accepted": f.accepted, "last_seq": last})
+	answerEvents(w, f.accepted, last)
+	return nil
 }
 
 // firstSeq reads Rejoin-First-Seq, 0 where there is none.
