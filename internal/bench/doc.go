@@ -13,6 +13,9 @@
 //	pacer.go      many producers on one thread, each as feed.go says; burst.go a batch for each
 //	crowd.go      many observers on one thread, each as observer.go says
 //	paced.go      producers and observers at a pace, and what is measured of them
+//	setup.go      runs that are filled before anything is measured
+//	attach.go     one observer that comes, gets what it lacks, and leaves
+//	follow.go     clients that keep a stream open or ask again, whose bytes are counted
 //	probe.go      one producer and one observer beside whatever happens
 //	backlog.go    connections that a full accept queue has put off
 //	metric.go     a number of the relay's own
