@@ -64,6 +64,9 @@ func newPost(nc *nats.Conn) *post {
 // m is not changed, and must not be as long as it may be on its way.
 func (p *post) send(ctx context.Context, m *nats.Msg) (ack *nats.Msg, before error, err error) {
 	l := &letter{msg: m, since: time.Now(), before: *p.said.Load(), back: make(chan struct{}, 1)}
+	if ctx.Err() != nil {
+		return nil, l.before, ctx.Err()
+	}
 	if err := p.enter(l); err != nil {
 		return nil, l.before, err
 	}

@@ -128,7 +128,10 @@ func (l *lines) makeRoom() error {
 	if len(l.buf) < cap(l.buf) {
 		return nil
 	}
-	size := min(larger(cap(l.buf)), l.at+l.limit+2)
+	size := larger(cap(l.buf))
+	if !l.kept {
+		size = min(size, l.limit+2)
+	}
 	for int64(size) > freeRoom+l.taken {
 		if !l.room.take(roomStep) {
 			return errNoRoom

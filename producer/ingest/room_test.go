@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,13 +18,21 @@ func TestLargeLinesShareTheirRoom(t *testing.T) {
 	const mib = 1 << 20
 	n := newNode(t, broker(t), ingest.Config{MaxEventBytes: 4 * mib, MaxLineBytes: 5 * mib})
 	first, second := n.start(t, "c"), n.start(t, "d")
-	endless := n.open(t, first)
-	endless.send(t, ndjson(1, 1))
-	endless.send(t, `{"type":"CUSTOM","name":"`+strings.Repeat("a", 4*mib-100))
+	begin := func() *stream {
+		s := n.open(t, first)
+		_, _ = io.WriteString(s.w, ndjson(1, 1)+`{"type":"CUSTOM","name":"`+strings.Repeat("a", 4*mib-100))
+		return s
+	}
+	endless := begin()
 	n.waitFor(t, first, 1)
 
 	large := `{"type":"CUSTOM","name":"` + strings.Repeat("a", 4*mib-100) + `"}` + "\n"
 	require.Eventually(t, func() bool { // the other line has arrived
+		select {
+		case <-endless.answer: // the room went to this one
+			endless = begin()
+		default:
+		}
 		return n.post(t, second+"/events", large).status == http.StatusServiceUnavailable
 	}, patience, 1)
 	require.Equal(t, 200, n.post(t, second+"/events", ndjson(1, 1)).status, "small ones need no room")
