@@ -249,7 +249,8 @@ func TestWhoFallsBehindBeginsAnew(t *testing.T) {
 	f.client = &http.Client{Transport: transport}
 	stalled := f.open(http.MethodGet, "/runs/active", "")
 	f.client = plain
-	f.watching(2)
+	_, err := io.ReadFull(stalled.resp.Body, make([]byte, 1)) // it has begun
+	require.NoError(t, err)
 	chat := strings.Repeat("\x01", 250) // six times as long as JSON
 	var last *run
 	for i := range 200 {

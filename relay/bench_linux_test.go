@@ -117,23 +117,27 @@ func BenchmarkIdle(b *testing.B) {
 	defer runtime.UnlockOSThread()
 	f, plain := benchFabric(b), newBare(b)
 	f.ready()
-	weigh := func(url, path string) float64 {
+	weigh := func(url, path string) (heap, stacks float64) {
 		c := newCrowd(b, url)
 		defer c.close()
-		join := func(n int) uint64 {
+		join := func(n int) (heap, stacks uint64) {
 			c.join(n, path)
 			c.until(func() bool { return c.ready == len(c.fds) }, nil)
 			time.Sleep(300 * time.Millisecond) // goroutines that have answered lie down
 			return held()
 		}
-		first := join(200)
-		return float64(join(2000)-first) / 2000
+		heap0, stacks0 := join(200)
+		heap1, stacks1 := join(2000)
+		return float64(heap1-heap0) / 2000 / 1024, float64(stacks1-stacks0) / 2000 / 1024
 	}
 	for range b.N {
-		own, floor := weigh(f.url, "/chat/live?chat_id=c"), weigh(plain.url, "/")
-		b.ReportMetric(own/1024, "KiB/observer")
-		b.ReportMetric(floor/1024, "bare-KiB/observer")
-		b.ReportMetric((own-floor)/1024, "KiB-beyond-bare")
+		heap, stacks := weigh(f.url, "/chat/live?chat_id=c")
+		bareHeap, bareStacks := weigh(plain.url, "/")
+		b.ReportMetric(heap, "heap-KiB/observer")
+		b.ReportMetric(stacks, "stack-KiB/observer")
+		b.ReportMetric(bareHeap, "bare-heap-KiB/observer")
+		b.ReportMetric(bareStacks, "bare-stack-KiB/observer")
+		b.ReportMetric(heap+stacks-bareHeap-bareStacks, "KiB-beyond-bare")
 	}
 	b.ReportMetric(0, "ns/op")
 }
@@ -188,4 +192,3 @@ func BenchmarkStorm(b *testing.B) {
 	b.ReportMetric(float64(floor.allocs)/n, "bare-allocs/attach")
 	b.ReportMetric(0, "ns/op")
 }
-

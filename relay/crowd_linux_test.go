@@ -134,12 +134,12 @@ func (c cost) since(before cost) cost { return cost{c.cpu - before.cpu, c.allocs
 
 func (c cost) plus(more cost) cost { return cost{c.cpu + more.cpu, c.allocs + more.allocs} }
 
-// held is what the process holds in heap and stacks after a collection.
-func held() uint64 {
+// held is what the process holds in heap and in stacks after a collection.
+func held() (heap, stacks uint64) {
 	var mem runtime.MemStats
 	for range 3 { // pools are emptied by the second
 		runtime.GC()
 	}
 	runtime.ReadMemStats(&mem)
-	return mem.HeapAlloc + mem.StackInuse
+	return mem.HeapAlloc, mem.StackInuse
 }

@@ -76,7 +76,7 @@ func (d *direct) try(b []byte) (n int, err error) {
 const smallChunk = 16 << 10
 
 // chunk writes b as one chunk, and waits for the observer to take it no longer than patience.
-// After an error the connection is closed: it may have broken off within the chunk.
+// After an error the connection is of no use: it may have broken off within the chunk.
 func (d *direct) chunk(b []byte, patience time.Duration) error {
 	if len(b) > smallChunk {
 		head := strconv.AppendInt(nil, int64(len(b)), 16)
@@ -86,11 +86,7 @@ func (d *direct) chunk(b []byte, patience time.Duration) error {
 	defer buf.giveBack()
 	buf.b = appendChunk(buf.b, b)
 	n, err := d.try(buf.b)
-	if err == nil && n == len(buf.b) {
-		return nil
-	}
-	if err != nil {
-		_ = d.conn.Close()
+	if err != nil || n == len(buf.b) {
 		return err
 	}
 	return d.rest(patience, buf.b[n:])
@@ -104,9 +100,6 @@ func (d *direct) rest(patience time.Duration, b ...[]byte) error {
 	}
 	if err == nil {
 		err = d.conn.SetWriteDeadline(time.Time{})
-	}
-	if err != nil {
-		_ = d.conn.Close()
 	}
 	return err
 }

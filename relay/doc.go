@@ -28,6 +28,10 @@
 //	turn_failure.go  what a client is told when the queue refuses
 //	closed.go        the one line that a stream leaves in the log
 //	serve.go         the serve loop: frames from the hub's reader to the sink
+//	late_reader.go   reading that begins, or begins again, when the stream asks
+//	audience.go      those who watch the same run
+//	row.go           some of them that are written to together; batch.go what they are
+//	member.go        one of those, and how a stream sits down and is given back
 //	sink.go          the way to one observer: buffer, flush, keep-alive
 //	outlet.go        what is behind it: net/http, and deadlines
 //	direct.go        the way around the buffers of net/http; direct_unix.go the writes
@@ -58,6 +62,12 @@
 // anybody, and a slow observer delays nobody else. It is cut off when one write of
 // at most 64 KiB takes longer than Config.WriteTimeout. While the goroutine waits,
 // for the broker, a snapshot or the producer, a timer keeps the connection alive.
+//
+// Where a run has many observers, those that have everything so far sit in rows, a few
+// for each run, and their own goroutines sleep: a row's goroutine encodes what comes next
+// once and writes it to one after the other, which never waits. Whoever does not take it
+// all at once is given back to its own goroutine with the rest, and so is everybody when
+// the end comes, a large event, a gap or a fault. While a stream sits, its sink is the row's.
 //
 // A drain never cuts a frame, except at an observer that has stalled.
 package relay

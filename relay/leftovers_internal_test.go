@@ -6,6 +6,21 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
+// Sitting is how many observers sit in rows.
+func (s *Server) Sitting() int {
+	s.audiences.mu.Lock()
+	defer s.audiences.mu.Unlock()
+	n := 0
+	for _, a := range s.audiences.runs {
+		a.mu.Lock()
+		for _, r := range a.rows {
+			n += r.size()
+		}
+		a.mu.Unlock()
+	}
+	return n
+}
+
 // Leftovers says what is held for requests at the moment, "" for nothing.
 func (s *Server) Leftovers() string {
 	held := map[string]int{}
@@ -23,6 +38,9 @@ func (s *Server) Leftovers() string {
 	s.histories.mu.Lock()
 	held["histories"], held["owners of histories"] = s.histories.taken, len(s.histories.owners.held)
 	s.histories.mu.Unlock()
+	s.audiences.mu.Lock()
+	held["audiences"] = len(s.audiences.runs)
+	s.audiences.mu.Unlock()
 	for name, room := range map[string]*semaphore.Weighted{"room": s.room, "aside": s.aside} {
 		most := map[string]int64{"room": roomBytes, "aside": asideBytes}[name]
 		if room.TryAcquire(most) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/rejoin/rejoin/consumer"
@@ -69,9 +68,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, q watch) error {
 		return err
 	}
 	traceRun(tracing.Current(ctx), entry.ChatID, entry.RunID)
-	s.stream(ctx, w, directTo(r), o, q.wire(), entry.RunID, func(ctx context.Context) (*consumer.Reader, error) {
-		return s.cfg.Hub.Open(ctx, entry, q.options())
-	})
+	s.stream(ctx, w, r, o, q.wire(), &lateReader{hub: s.cfg.Hub, id: entry.RunID, entry: entry, opt: q.options()})
 	return nil
 }
 
@@ -119,23 +116,26 @@ func beginStream(w http.ResponseWriter, id subjects.RunID) {
 
 // stream answers 200 and serves the run. The header and a comment go out before
 // anything is read of the run, so that proxies and clients know where they are.
-func (s *Server) stream(ctx context.Context, w http.ResponseWriter, d *direct, o *observer, wire wire, id subjects.RunID,
-	open func(context.Context) (*consumer.Reader, error)) {
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, r *http.Request, o *observer, wire wire, run *lateReader) {
 	from := time.Now()
-	beginStream(w, id)
+	beginStream(w, run.id)
 	s.metrics.opened.WithLabelValues(wire.name()).Inc()
 	s.metrics.observers.Inc()
 	defer s.metrics.observers.Dec()
 
-	out := newSink(w, d, s.cfg.KeepAlive, s.cfg.WriteTimeout, o.cancel)
+	out := newSink(w, directTo(r), s.cfg.KeepAlive, s.cfg.WriteTimeout, o.cancel)
 	defer out.close() // also when something below panics
 	st := &stream{wire: wire, sink: out, leave: o.leave, brokerPatience: s.cfg.BrokerPatience, count: s.metrics.frames}
-	run := &lateReader{open: open}
 	out.cutWhen(run.overdue)
+	defer run.close()
 	if _, ok := wire.(protocol1); ok { // the legacy wire has nothing but events
 		out.spreadOver(s.observers.spread)
+		if out.out.direct != nil {
+			a := s.audiences.enter(run.id)
+			defer a.leave()
+			st.at, st.member = run.from(), newMember(a, run, out)
+		}
 	}
-	defer run.close()
 
 	err := out.comment()
 	if err == nil {
@@ -143,42 +143,5 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, d *direct, o
 	}
 	c := st.finish(err)
 	traceFrames(tracing.Current(ctx), st)
-	s.closed(ctx, id, wire.name(), c, err, out, from, "frames", st.frames, "from", st.first, "to", st.last)
-}
-
-// lateReader opens its reader at the first Poll: the broker may need time for it,
-// or fail and be asked again, as for any other read.
-type lateReader struct {
-	open   func(context.Context) (*consumer.Reader, error)
-	reader atomic.Pointer[consumer.Reader]
-}
-
-func (l *lateReader) Poll(ctx context.Context) (consumer.Frame, bool, error) {
-	r := l.reader.Load()
-	if r == nil {
-		var err error
-		if r, err = l.open(ctx); err != nil {
-			return consumer.Frame{}, false, err
-		}
-		l.reader.Store(r)
-	}
-	return r.Poll(ctx)
-}
-
-func (l *lateReader) Changed() <-chan struct{} {
-	if r := l.reader.Load(); r != nil {
-		return r.Changed()
-	}
-	return nil
-}
-
-func (l *lateReader) overdue() bool {
-	r := l.reader.Load()
-	return r != nil && r.Overdue()
-}
-
-func (l *lateReader) close() {
-	if r := l.reader.Load(); r != nil {
-		r.Close()
-	}
+	s.closed(ctx, run.id, wire.name(), c, err, out, from, "frames", st.frames, "from", st.first, "to", st.last)
 }

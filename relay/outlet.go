@@ -48,6 +48,14 @@ func (o *outlet) flush() error {
 	return err
 }
 
+// abandon closes a connection that may have broken off within a chunk: net/http, which does
+// not know, would end the answer there and take the next request.
+func (o *outlet) abandon() {
+	if o.begun && o.direct != nil {
+		_ = o.direct.conn.Close()
+	}
+}
+
 // deadline sets the time by which what is written must be out. A writer that knows
 // no deadlines is left without.
 func (o *outlet) deadline(t time.Time) error {

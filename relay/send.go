@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/internal/tracing"
 	"github.com/rejoin/rejoin/internal/turns"
@@ -104,16 +103,8 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	traceRun(tracing.Current(ctx), sent.ChatID, sent.RunID)
-	s.stream(ctx, w, directTo(r), o, q.wire(), sent.RunID, func(ctx context.Context) (*consumer.Reader, error) {
-		e, err := s.entryOf(ctx, sent.RunID)
-		if errors.Is(err, runs.ErrNotFound) {
-			return nil, consumer.ErrGone
-		}
-		if err != nil {
-			return nil, err
-		}
-		return s.cfg.Hub.Open(ctx, e, q.options())
-	})
+	find := func(ctx context.Context) (*runs.Entry, error) { return s.entryOf(ctx, sent.RunID) }
+	s.stream(ctx, w, r, o, q.wire(), &lateReader{hub: s.cfg.Hub, id: sent.RunID, find: find, opt: q.options()})
 	return nil
 }
 

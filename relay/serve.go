@@ -29,6 +29,8 @@ type stream struct {
 	pause          time.Duration // before it is asked again
 
 	frame       consumer.Frame // the one at hand
+	at          uint64         // the last seq that the observer has, as far as is known
+	member      *member        // nil where it never sits in a row
 	frames      int
 	first, last uint64 // seqs of the first and the last frame
 }
@@ -64,7 +66,10 @@ func (s *stream) serve(ctx context.Context, src source) error {
 		default:
 			s.away = time.Time{}
 			if err = s.sink.flush(); err == nil {
-				err = wait(ctx, s.leave, src.Changed())
+				err = s.idle(ctx, src)
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
 			}
 		}
 		if err != nil {
@@ -82,7 +87,7 @@ func (s *stream) put() error {
 	if s.frames == 0 {
 		s.first = s.frame.Seq
 	}
-	s.last = s.frame.Seq
+	s.at, s.last = s.frame.Seq, s.frame.Seq
 	s.frames++
 	s.count.add(s.frame.Type, 1)
 	s.frame = consumer.Frame{} // its bytes are not held for as long as the stream is idle
@@ -114,6 +119,15 @@ func (s *stream) outage(ctx context.Context, changed <-chan struct{}, err error)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// idle waits until there may be more, in a row where that can be. The error is why the stream
+// has to stop, io.EOF where the run has ended.
+func (s *stream) idle(ctx context.Context, src source) error {
+	if sat, err := s.sit(ctx); sat || err != nil {
+		return err
+	}
+	return wait(ctx, s.leave, src.Changed())
 }
 
 // wait returns nil once wake is closed, else why the stream has to stop.

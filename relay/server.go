@@ -28,6 +28,7 @@ type Server struct {
 	histories   *seats              // answers with saved turns at once
 	paces       *paces
 	conns       *connections
+	audiences   *audiences
 	unready     atomic.Bool
 	handler     http.Handler
 	base        context.Context
@@ -57,6 +58,7 @@ func New(cfg Config) (*Server, error) {
 	s.paces = newPaces(cfg.Limits)
 	s.conns = newConnections(cfg.Limits.Connections, func(n int) { s.metrics.connections.Set(float64(n)) })
 	s.base, s.breakOff = context.WithCancelCause(context.Background())
+	s.audiences = newAudiences(s.base, cfg.Hub, cfg.KeepAlive, s.observers.spread, s.metrics.frames)
 	s.handler = cfg.cross(boundBody(s.routes()))
 	return s, nil
 }
@@ -104,6 +106,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	s.log.Info("limits", "observers", s.cfg.MaxObservers, "connections", s.cfg.Limits.Connections, "files", openFiles())
 	g := newGate(ln, s.conns, s.metrics.turnedAway.WithLabelValues("full").Inc)
 	defer g.wait()
+	defer s.audiences.wait() // all requests are broken off by then, and rows with them
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(g) }()
 	select {

@@ -33,15 +33,15 @@ type sink struct {
 	overdue   func() bool   // whether others wait for what is being written; may be nil
 	spread    spreader      // how long to stay away should this break
 
-	mu      sync.Mutex
-	gather  chunks
-	buf     *buffer // that of gather; nil while that is empty
-	timer   *time.Timer
-	soon    bool // the timer is set to linger
-	lent    bool // to a row
-	closed  bool
-	flushed bool // since it was last asked
-	bytes   uint64
+	mu     sync.Mutex
+	gather chunks
+	buf    *buffer // that of gather; nil while that is empty
+	timer  *time.Timer
+	soon   bool // the timer is set to linger
+	lent   bool // to a row
+	closed bool
+	last   time.Time // when something went out
+	bytes  uint64
 }
 
 func newSink(w http.ResponseWriter, d *direct, keepAlive, patience time.Duration, failed func(error)) *sink {
@@ -104,8 +104,7 @@ func (s *sink) open() *chunks {
 // gathered follows what was appended. Callers hold mu.
 func (s *sink) gathered() error {
 	if s.gather.err != nil {
-		s.failed(s.gather.err)
-		return s.gather.err
+		return s.fail(s.gather.err)
 	}
 	if len(s.gather.buf) > 0 && !s.soon {
 		s.soon = true
@@ -144,15 +143,23 @@ func (s *sink) flushLocked() error {
 		s.gather.err = s.out.flush()
 	}
 	if s.gather.err != nil {
-		s.failed(s.gather.err)
-		return s.gather.err
+		return s.fail(s.gather.err)
 	}
 	s.buf.b, s.gather.buf = s.gather.buf, nil
 	s.buf.giveBack()
 	s.buf = nil
-	s.soon, s.flushed = false, true
+	s.soon, s.last = false, time.Now()
 	s.timer.Reset(s.keepAlive)
 	return nil
+}
+
+// fail notes why nothing more is written, and tells it before the connection is closed, which
+// would look as if the observer had left. Callers hold mu.
+func (s *sink) fail(err error) error {
+	s.gather.err = err
+	s.failed(err)
+	s.out.abandon()
+	return err
 }
 
 // write passes one chunk on, within the time that one may take.
@@ -187,6 +194,45 @@ func (s *sink) tick() {
 		s.gather.buf = consumer.AppendComment(s.gather.buf, "")
 	}
 	_ = s.flushLocked() // failed has been told
+}
+
+// lendWithin is the part of keepAlive within which a sink is lent without a comment: a row
+// knows only when it wrote last itself.
+const lendWithin = 4
+
+// lend leaves the writing to a row. Nothing is in the buffer.
+func (s *sink) lend() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gather.err == nil && time.Since(s.last) > s.keepAlive/lendWithin {
+		s.open()
+		s.gather.buf = consumer.AppendComment(s.gather.buf, "")
+		_ = s.flushLocked()
+	}
+	if s.gather.err != nil {
+		return s.gather.err
+	}
+	s.lent = true
+	s.timer.Stop()
+	return nil
+}
+
+// takeBack ends that, and sends what a row could not.
+func (s *sink) takeBack(m *member) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lent = false
+	s.bytes += m.bytes
+	err := m.err
+	if err == nil && m.rest != nil {
+		err = wrapWrite(s.out.direct.rest(s.out.patience, m.rest))
+	}
+	m.bytes, m.rest, m.err = 0, nil, nil
+	if err != nil {
+		return s.fail(err)
+	}
+	s.timer.Reset(s.keepAlive)
+	return nil
 }
 
 // close flushes and ends the sink: when it returns, nothing is written any more.

@@ -35,9 +35,15 @@ func (s *spreader) append(dst []byte) []byte {
 		return dst
 	}
 	now := s.over()
-	if grown := now >= spreadLeast && now > s.told+s.told/10; !grown && now >= s.told/2 {
+	if !s.due(now) {
 		return dst
 	}
 	s.told = now
 	return consumer.AppendRetry(dst, rand.N(now+1))
+}
+
+// due says whether the observer has to be told what is so now.
+func (s *spreader) due(now time.Duration) bool {
+	grown := now >= spreadLeast && now > s.told+s.told/10
+	return s.over != nil && (grown || now < s.told/2)
 }
