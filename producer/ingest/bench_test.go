@@ -28,6 +28,7 @@ type bench struct {
 	producer *producer.Producer
 	addr     string
 	runs     []subjects.RunID
+	records  atomic.Int64
 }
 
 func newBench(b *testing.B, count int) *bench {
@@ -39,7 +40,9 @@ func newBench(b *testing.B, count int) *bench {
 	store, err := runs.Open(ctx, nc, runs.Config{Provision: true})
 	require.NoError(b, err)
 	b.Cleanup(store.Close)
-	p, err := producer.Open(ctx, store, producer.Config{})
+	s := &bench{nc: nc}
+	p, err := producer.Open(ctx, store, producer.Config{Metrics: producer.Metrics{
+		Stored: func(int, int, time.Duration) { s.records.Add(1) }}})
 	require.NoError(b, err)
 	h := ingest.New(ingest.Config{Producer: p})
 	router := chi.NewRouter()
@@ -59,7 +62,7 @@ func newBench(b *testing.B, count int) *bench {
 		<-served
 		_ = p.Close(ctx)
 	})
-	s := &bench{nc: nc, producer: p, addr: ln.Addr().String()}
+	s.producer, s.addr = p, ln.Addr().String()
 	for i := range count {
 		resp, err := http.Post("http://"+s.addr+"/runs", "", strings.NewReader(fmt.Sprintf(`{"chat_id":"c%d"}`, i))) //nolint:gosec,noctx // a benchmark
 		require.NoError(b, err)
@@ -146,7 +149,9 @@ func feed(b *testing.B, count, size int, write func(l *light, path string, next 
 	wg.Wait()
 	took, used := time.Since(from), cpu()-before
 	b.StopTimer()
-	rate := figures(b, (b.N+size-1)/size*size, took, used)
+	events := (b.N + size - 1) / size * size
+	rate := figures(b, events, took, used)
+	b.ReportMetric(float64(events)/float64(s.records.Load()), "events/record")
 	b.ReportMetric(rate/asyncRate(b, s.nc), "x-async")
 }
 
