@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"mime"
 	"net/http"
 	"slices"
@@ -115,7 +116,7 @@ func (s *Server) streamActive(ctx context.Context, w http.ResponseWriter, d *dir
 	defer out.close() // also when something below panics
 	a := &activeStream{feed: feed, stream: &stream{wire: protocol1{}, sink: out, leave: o.leave}}
 	err := a.serve(ctx)
-	s.closed(ctx, "", wireActive, a.stream.finish(err), err, out, from, "changes", a.changes)
+	s.closed(ctx, "", wireActive, a.stream.finish(err), err, out, from, slog.Int("changes", a.changes))
 }
 
 // activeStream is one open stream of live runs. Nothing of it is kept for a client that

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"sync"
@@ -54,7 +55,7 @@ func (s *Server) controls(w http.ResponseWriter, r *http.Request) error {
 		err = c.serve(ctx)
 	}
 	why := c.stream.finish(err)
-	s.closed(ctx, e.RunID, wireControls, why, err, out, from, "controls", len(c.given))
+	s.closed(ctx, e.RunID, wireControls, why, err, out, from, slog.Int("controls", len(c.given)))
 	return nil
 }
 

@@ -18,7 +18,7 @@
 //	trace.go         a request as a part of a trace
 //	failure.go       what a client is told when something is wrong
 //	request.go       what a request to watch a chat asks for
-//	query.go         the same as a query, for EventSource
+//	query.go         the same as a query, for EventSource; query_plain.go the short way
 //	live.go          /chat/live: finding the run, opening and closing the stream
 //	message.go       what a request brings to a chat, and within which bounds
 //	headers.go       which of its headers an agent may see

@@ -114,6 +114,9 @@ func (c *credentials) look() {
 // bounded notes in a producer's request when its credential is over. leave is called when
 // the request is.
 func (s *Server) bounded(r *http.Request, id *auth.Identity) (bounded *http.Request, leave func()) {
+	if s.observers.guard == nil {
+		return r, func() {}
+	}
 	over, cancel := context.WithCancel(context.Background())
 	left := s.observers.guard.enter(&body{over: cancel}, id)
 	return r.WithContext(auth.Until(r.Context(), over.Done())), func() { left(); cancel() }

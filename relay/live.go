@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -143,5 +144,5 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	}
 	c := st.finish(err)
 	traceFrames(tracing.Current(ctx), st)
-	s.closed(ctx, run.id, wire.name(), c, err, out, from, "frames", st.frames, "from", st.first, "to", st.last)
+	s.closed(ctx, run.id, wire.name(), c, err, out, from, slog.Int("frames", st.frames), slog.Uint64("from", st.first), slog.Uint64("to", st.last))
 }

@@ -15,13 +15,16 @@ import (
 // parseQuery reads GET /chat/live. EventSource could not come back on the legacy
 // wire, which has no ids, so a query without a protocol means protocol 1.
 func parseQuery(r *http.Request) (watch, error) {
-	body, err := queryBody(r.URL.RawQuery)
-	if err != nil {
-		return watch{}, err
-	}
-	var in fields
-	if err := problem.Decode(body, &in); err != nil {
-		return watch{}, err
+	in, ok := plainQuery(r.URL.RawQuery)
+	if !ok {
+		body, err := queryBody(r.URL.RawQuery)
+		if err != nil {
+			return watch{}, err
+		}
+		in = fields{}
+		if err := problem.Decode(body, &in); err != nil {
+			return watch{}, err
+		}
 	}
 	q, err := in.watch(false)
 	if err != nil {
