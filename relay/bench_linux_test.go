@@ -44,6 +44,19 @@ func (r *run) add(event string) {
 	r.append(subjects.Record{Kind: subjects.KindEvents, Last: r.seq, Count: 1, Body: []byte(event)})
 }
 
+// aside gives the clients a thread of their own, on top of those that Go has for a machine of
+// this size: one that waits for its sockets would keep a processor from the servers until the
+// runtime notices.
+func aside() (back func()) {
+	runtime.LockOSThread()
+	n := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(n + 1)
+	return func() {
+		runtime.GOMAXPROCS(n)
+		runtime.UnlockOSThread()
+	}
+}
+
 // fanOut publishes n events and reads what comes of it. They keep their pace, but none
 // comes before everybody has the one before: on a machine that has more to do, events
 // would share a write otherwise, and a frame seem to cost less.
@@ -70,9 +83,8 @@ func fanOut(b *testing.B, c *crowd, n int, publish func()) (cost, []time.Duratio
 // BenchmarkFanOut is one run watched by many, relay and bare server in turns. Each
 // iteration is an event. The relay's share contains the broker's and the publisher's.
 func BenchmarkFanOut(b *testing.B) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	f, plain := benchFabric(b), newBare(b)
+	defer aside()()
 	r := f.ready()
 	mine, theirs := newCrowd(b, f.url), newCrowd(b, plain.url)
 	defer mine.close()
@@ -113,9 +125,8 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 // BenchmarkIdle is what an observer holds that is sent nothing, beside one of the bare
 // server: heap and stack of the whole process, whose clients hold none.
 func BenchmarkIdle(b *testing.B) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	f, plain := benchFabric(b), newBare(b)
+	defer aside()()
 	f.ready()
 	weigh := func(url, path string) (heap, stacks float64) {
 		c := newCrowd(b, url)
@@ -145,10 +156,9 @@ func BenchmarkIdle(b *testing.B) {
 // BenchmarkStorm is a crowd that comes back at once, each 20 events behind: until all
 // have them, and what it took, relay and bare server in turns.
 func BenchmarkStorm(b *testing.B) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	const missed = 20
 	f, plain := benchFabric(b), newBare(b)
+	defer aside()()
 	r := f.ready()
 	event := marked()
 	for range missed {
