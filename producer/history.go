@@ -42,6 +42,7 @@ type history struct {
 
 // add notes what was stored.
 func (h *history) add(s stored) {
+	s.batch = s.fitted()
 	h.records = append(h.records, s)
 	h.events += s.n
 	h.bytes += len(s.body)

@@ -3,6 +3,7 @@ package producer
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/subjects"
@@ -35,8 +36,8 @@ type queue struct {
 	batches []batch
 	events  int // with those in flight
 	bytes   int
-	size    int // of the batch taken last: the next one will likely be as large
-	count   int // of its events
+	size    int // of the batches taken lately: the next one will likely be as large
+	count   int // of their events
 }
 
 // room says whether one more event of the given size may be added.
@@ -76,7 +77,8 @@ func (q *queue) take(limit int) batch {
 			q.batches = nil
 		}
 	}
-	q.size, q.count = min(len(b.body), subjects.MaxRecordBytes), b.n
+	// A burst among single events is soon forgotten, a steady stream soon learnt.
+	q.size, q.count = (q.size+min(len(b.body), subjects.MaxRecordBytes)+1)/2, (q.count+b.n+1)/2
 	return b
 }
 
@@ -90,6 +92,18 @@ func (q *queue) split(limit int) batch {
 	n := 1 + bytes.Count(first.body[:cut], []byte{'\n'})
 	b := batch{body: first.body[:cut:cut], marks: first.marks[:n:n], n: n, last: first.last - uint64(first.n-n)}
 	first.body, first.marks, first.n = first.body[cut+1:], first.marks[n:], first.n-n
+	return b
+}
+
+// fitted is the batch without room that it does not need: it is kept until a segment has
+// its events.
+func (b batch) fitted() batch {
+	if cap(b.body) > 2*len(b.body) {
+		b.body = bytes.Clone(b.body)
+	}
+	if cap(b.marks) > 2*len(b.marks) {
+		b.marks = slices.Clone(b.marks)
+	}
 	return b
 }
 

@@ -11,6 +11,8 @@
 //	trouble.go   how often a trouble that lasts is logged
 //	post.go      messages on their way to the streams, and their acknowledgements
 //	post_lost.go those that none comes for
+//	replies.go   questions that have several answers
+//	together.go  the same question, asked by many at the same time
 //	ack.go       what an acknowledgement says
 //	nats.go      reads at the stream's leader, compare-and-set writes, error kinds
 //	ping.go      whether the broker stores and answers

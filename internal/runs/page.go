@@ -76,13 +76,11 @@ func (s *Store) direct(ctx context.Context, stream string, ask directGet) (all [
 
 // answers sends a direct get and gathers its answers, of which there are at most most.
 func (s *Store) answers(ctx context.Context, stream string, ask []byte, most int) (all []message, more bool, err error) {
-	answers := make(chan *nats.Msg, most+1)
-	inbox := s.nc.NewInbox()
-	sub, err := s.nc.ChanSubscribe(inbox, answers)
+	inbox, answers, over, err := s.replies.expect(most + 1)
 	if err != nil {
 		return nil, false, err
 	}
-	defer func() { _ = sub.Unsubscribe() }()
+	defer over()
 	if err := s.nc.PublishRequest(s.api+"DIRECT.GET."+stream, inbox, ask); err != nil {
 		return nil, false, err
 	}

@@ -95,4 +95,5 @@ func (s *Store) Close() {
 	s.closeOnce.Do(func() { close(s.reconnects.done) })
 	s.reconnects.wg.Wait()
 	s.post.close()
+	s.replies.close()
 }

@@ -25,6 +25,7 @@ type Store struct {
 	log        *slog.Logger
 	reconnects *reconnects
 	post       *post
+	replies    replies
 	together   together
 	canary     canary
 	closeOnce  sync.Once
@@ -85,7 +86,7 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Store, error) {
 
 // newStore makes a store that knows nothing of the broker yet.
 func newStore(nc *nats.Conn, cfg Config) (*Store, error) {
-	s := &Store{nc: nc, together: together{asking: map[string]*shared{}}, api: "$JS.API.", leave: cfg.LeaveRemoval, log: cfg.Logger}
+	s := &Store{nc: nc, replies: replies{nc: nc}, together: together{asking: map[string]*shared{}}, api: "$JS.API.", leave: cfg.LeaveRemoval, log: cfg.Logger}
 	s.canary.key = subjects.CanaryKey(nuid.Next())
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -75,7 +75,7 @@ func (s *Store) WatchControls(ctx context.Context, id subjects.RunID, after uint
 		case <-back:
 			from, check = after, firstControlCheck
 		case <-again.C:
-			from, check = after, min(2*check, lastControlCheck)
+			from, check = after, min(4*check, lastControlCheck)
 		}
 		again.Stop()
 	}
