@@ -74,6 +74,7 @@ func runApp(ctx context.Context, cfg app.Config, std stdio, welcome func(io.Writ
 	if err != nil {
 		return withFlag(err)
 	}
+	defer leaveRoomForGarbage(std.env).end()
 	std.stop.onSecond(cfg.DrainDelay+cfg.Grace, a.Hurry)
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()
