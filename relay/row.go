@@ -31,6 +31,7 @@ type row struct {
 
 	mu      sync.Mutex
 	members []*member // nil for those who have left
+	free    []int     // where they were
 	n       int       // who is there
 	sent    uint64    // the last seq that is given out, or is just being
 	over    bool
@@ -170,8 +171,13 @@ func (r *row) add(m *member) bool {
 
 func (r *row) sit(m *member) {
 	m.row, m.at, m.sitting = r, len(r.members), true
-	r.members = append(r.members, m)
 	r.n++
+	if i := len(r.free) - 1; i >= 0 { // a silent row does not grow with those who come and go
+		m.at, r.free = r.free[i], r.free[:i]
+		r.members[m.at] = m
+		return
+	}
+	r.members = append(r.members, m)
 }
 
 // giveBack wakes a member's stream, for which nothing is done here any more. Callers hold mu.
@@ -184,6 +190,7 @@ func (r *row) giveBack(m *member) {
 func (r *row) remove(m *member) {
 	m.sitting = false
 	r.members[m.at] = nil
+	r.free = append(r.free, m.at)
 	if r.n--; r.n == 0 {
 		r.over = true
 		r.cancel()
@@ -203,7 +210,7 @@ func (r *row) compact() {
 		}
 	}
 	clear(r.members[len(kept):])
-	r.members = kept
+	r.members, r.free = kept, r.free[:0]
 }
 
 // size is how many are there.
