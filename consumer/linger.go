@@ -11,7 +11,8 @@ import (
 // A tail goes on to hear its run for a while after its last observer has left: a page that
 // is loaded anew, a phone that wakes up and a client whose stream was cut come back within
 // seconds, and then find in memory what they missed. These bound how many tails nobody
-// reads, and what they hold when they are left.
+// reads, and what they hold: as measured when they are left, and four times in the time
+// that they are kept.
 const (
 	keptTails = 2048
 	keptBytes = 32 << 20
@@ -48,6 +49,16 @@ func (k *kept) take(o *observed) {
 	o.kept = nil
 }
 
+// measure finds out what the tails hold by now: they go on to hear.
+func (k *kept) measure() {
+	k.bytes = 0
+	for at := k.list.Front(); at != nil; at = at.Next() {
+		l := at.Value.(*leftTail)
+		l.bytes = l.tail.size()
+		k.bytes += l.bytes
+	}
+}
+
 // over says that there are more than may be.
 func (k *kept) over() bool { return k.list.Len() > keptTails || k.bytes > keptBytes }
 
@@ -77,6 +88,9 @@ func (h *Hub) sweep() {
 		case now := <-every.C:
 			h.mu.Lock()
 			for o := h.kept.oldest(); o != nil && now.Sub(o.since) >= h.cfg.Linger; o = h.kept.oldest() {
+				h.dropOldest()
+			}
+			for h.kept.measure(); h.kept.over(); {
 				h.dropOldest()
 			}
 			h.mu.Unlock()
