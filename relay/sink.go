@@ -231,7 +231,7 @@ func (s *sink) takeBack(m *member) error {
 	if err != nil {
 		return s.fail(err)
 	}
-	s.timer.Reset(s.keepAlive)
+	s.timer.Reset(s.keepAlive / lendWithin) // a row may have been silent for the rest of it
 	return nil
 }
 
