@@ -130,6 +130,33 @@ func TestCursorsBetweenMarks(t *testing.T) {
 	}
 }
 
+// The end of a run may stand far behind its last event, where others write much: the place
+// that is guessed then holds nothing of the run.
+func TestAnEndFarBehindTheLastEvent(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, consumer.HubConfig{Linger: -1})
+	r, others := f.start("c", 1), f.start("others", 1)
+	for range 120 {
+		r.publish(1)
+	}
+	for range 2000 {
+		others.publish(1)
+	}
+	r.finish(subjects.End{Reason: subjects.ReasonDone})
+	for _, after := range []uint64{40, 80, 119} {
+		o := &observer{t: t, seq: after, text: r.text(after)}
+		reader := r.open(r.cursor(after))
+		page, ok, err := reader.Poll(t.Context())
+		require.NoError(t, err)
+		require.True(t, ok)
+		o.apply(page)
+		o.toEnd(reader)
+		reader.Close()
+		require.Equal(t, r.text(120), o.text)
+		require.Zero(t, o.snapshots)
+	}
+}
+
 // heard waits until the hub has heard of an event.
 func (f *fabric) heard(r *run, seq uint64) {
 	f.t.Helper()

@@ -57,12 +57,21 @@ func (p *replay) next(ctx context.Context, seq uint64) (b block, ok bool, err er
 			if p.sure == 0 {
 				return block{}, false, errWindow
 			}
-			p.from, p.sure, p.page, p.asm = p.sure, 0, nil, assembler{}
+			p.guessedWrong()
 		}
-		if err := p.turn(ctx); err != nil || len(p.page) == 0 {
+		err := p.turn(ctx)
+		switch {
+		case err == nil && len(p.page) == 0 && p.sure > 0:
+			p.guessedWrong() // the run's end stands far behind its last event
+		case err != nil || len(p.page) == 0:
 			return block{}, false, err
 		}
 	}
+}
+
+// guessedWrong begins anew at the place that is no guess.
+func (p *replay) guessedWrong() {
+	p.from, p.sure, p.page, p.asm = p.sure, 0, nil, assembler{}
 }
 
 // turn asks for the next page, for which there has to be room.
