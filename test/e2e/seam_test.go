@@ -156,6 +156,7 @@ func atEachStep(t *testing.T, values int) {
 		return err == nil && e.Seq == uint64(len(want))
 	})
 	add(1, "something to read from the log")
+	add(1, "for the newest record is read by itself")
 
 	// The log is read first: later a checkpoint may come and leave nothing there.
 	for _, c := range []struct {

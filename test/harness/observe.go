@@ -52,7 +52,7 @@ func (o *Observer) Apply(f consumer.Frame) error {
 		o.Snapshots++
 		o.RunID, o.Seq = f.RunID, f.Seq
 		o.text.Reset()
-		for line := range agui.Lines(f.Events) {
+		for line := range f.Folded().Lines() {
 			if err := o.add(line); err != nil {
 				return err
 			}

@@ -63,7 +63,7 @@ func (s *Seen) More(ctx context.Context, from source, until func(*Seen) bool) er
 		switch frame.Type {
 		case consumer.Snapshot:
 			*s = Seen{State: Reduce(nil)}
-			s.add(string(frame.Events))
+			s.add(string(frame.Folded().Join()))
 		case consumer.Event:
 			s.add(string(frame.Event))
 		case consumer.End:
