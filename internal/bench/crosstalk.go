@@ -46,9 +46,9 @@ func runCrosstalk(ctx context.Context, env *Env, c Case) ([]report.Result, error
 		return nil, err
 	}
 	w := env.Begin(ctx, c)
-	before := loud.sent()
+	before, since := loud.sent(), time.Now()
 	beside, err := crowd.measure(ctx, env.Duration)
-	speed := float64(loud.sent()-before) / env.Duration.Seconds()
+	speed := float64(loud.sent()-before) / time.Since(since).Seconds()
 	use := w.End()
 	if err := loud.stop(); err != nil {
 		return nil, fmt.Errorf("the run at full speed: %w", err)
