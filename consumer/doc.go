@@ -3,7 +3,7 @@
 //
 // Frames and their SSE form, pure:
 //
-//	frame.go        Frame and its JSON
+//	frame.go        Frame and its JSON; ndjson.go the events of a snapshot
 //	frame_parse.go  the way back; frame_scan.go walks raw JSON for it
 //	sse_encode.go   frames, comments and retry as SSE
 //	sse_decode.go   an SSE stream into messages, whatever the sizes of the reads
@@ -14,10 +14,13 @@
 //	hub.go             Hub: what the readers of one process share, and its bounds
 //	budget.go          how many bytes of logs and snapshots are held at once, and whose turn it is
 //	observed.go        a tail with its subscription, its check of silence, its count of readers
-//	tail.go            the newest records of one observed run
+//	tail.go            the newest records of one observed run; tail_blocks.go keeps them
+//	linger.go          tails that nobody reads any more, and for how long
 //	assemble.go        records into blocks of whole events
 //	replay.go          a run's log from a seq on, page by page
-//	snapshot.go        segments and a fold of what follows them
+//	snapshot.go        snapshots of a run, asked for
+//	build.go           and made: of segments and a fold of what follows them
+//	segments.go        the segments of runs that are asked for
 //	share.go           one snapshot for all who need it at the same time
 //	reader.go          Reader: one observer's frames out of all of these
 //	reading_errors.go  their sentinels
