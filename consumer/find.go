@@ -24,11 +24,12 @@ type FindRequest struct {
 // It returns ErrIdle when nothing is registered for the
 // chat, or when the newest run has ended, was saved, and the request names no run.
 // With Wait it returns ErrIdle only after that time, and as soon as a run appears
-// it returns that run. Other errors are ErrBrokerUnavailable, ctx's, and those of
+// it returns that run, also one that has ended by then. Other errors are ErrBrokerUnavailable, ctx's, and those of
 // subjects.Token for a chat id that is too long.
 func (h *Hub) Find(ctx context.Context, req FindRequest) (*runs.Entry, error) {
+	f := finder{hub: h, req: req}
 	if req.Wait <= 0 {
-		return h.current(ctx, req)
+		return f.current(ctx)
 	}
 	deadline := time.NewTimer(req.Wait)
 	defer deadline.Stop()
@@ -51,7 +52,7 @@ func (h *Hub) Find(ctx context.Context, req FindRequest) (*runs.Entry, error) {
 	recheck := firstCheck
 	for {
 		back := h.store.Reconnected()
-		e, err := h.current(ctx, req)
+		e, err := f.current(ctx)
 		if !errors.Is(err, ErrIdle) && !errors.Is(err, ErrBrokerUnavailable) {
 			return e, err
 		}
@@ -64,7 +65,7 @@ func (h *Hub) Find(ctx context.Context, req FindRequest) (*runs.Entry, error) {
 			recheck *= 2
 		case <-deadline.C:
 			again.Stop()
-			return h.current(ctx, req) // what appeared up to now is delivered
+			return f.current(ctx) // what appeared up to now is delivered
 		case <-ctx.Done():
 			again.Stop()
 			return nil, ctx.Err()
@@ -73,14 +74,26 @@ func (h *Hub) Find(ctx context.Context, req FindRequest) (*runs.Entry, error) {
 	}
 }
 
+// finder looks for the run of one request, again and again.
+type finder struct {
+	hub    *Hub
+	req    FindRequest
+	looked bool           // at the pointer
+	first  subjects.RunID // what it named then
+}
+
 // current finds the run without waiting.
-func (h *Hub) current(ctx context.Context, req FindRequest) (*runs.Entry, error) {
+func (f *finder) current(ctx context.Context) (*runs.Entry, error) {
+	h, req := f.hub, f.req
 	p, err := h.store.Pointer(ctx, req.Realm, req.ChatID)
 	if errors.Is(err, subjects.ErrTooLong) {
 		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBrokerUnavailable, err)
+	}
+	if !f.looked {
+		f.looked, f.first = true, p.RunID
 	}
 	if req.RunID == p.RunID {
 		// Its observer comes back, and the run is where it was.
@@ -99,7 +112,9 @@ func (h *Hub) current(ctx context.Context, req FindRequest) (*runs.Entry, error)
 		// that was asked for may still be there.
 		e, err = h.entryOf(ctx, req, req.RunID)
 	}
-	if err == nil && req.RunID == "" && e.End != nil && e.End.Persisted {
+	// A run that was there before, and is saved, is in the history; one that came while it was
+	// waited for is what was waited for, however short it was.
+	if err == nil && req.RunID == "" && p.RunID == f.first && e.End != nil && e.End.Persisted {
 		err = ErrIdle
 	}
 	if errors.Is(err, ErrIdle) && len(p.Queue) > 0 {

@@ -104,6 +104,39 @@ func TestHANG01_FindWaitsForARun(t *testing.T) {
 	}
 }
 
+// A run that is over before whoever waits for it has looked is found all the same, and the
+// one that was there before is not.
+func TestFindFindsARunThatWasShort(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, consumer.HubConfig{})
+	saved := subjects.End{Persisted: true, Reason: subjects.ReasonDone}
+	f.start("c", 1).finish(saved)
+	f.deafenPointers()
+	asked := make(chan struct{}, 100)
+	nc, err := f.server.Connect()
+	require.NoError(t, err)
+	defer nc.Close()
+	_, err = nc.Subscribe("$JS.API.STREAM.MSG.GET."+subjects.BucketStream, func(*nats.Msg) { asked <- struct{}{} })
+	require.NoError(t, err)
+	require.NoError(t, nc.Flush())
+	found := make(chan *runs.Entry, 1)
+	go func() {
+		e, err := f.find(consumer.FindRequest{ChatID: "c", Wait: time.Hour})
+		if err != nil {
+			t.Error(err)
+		}
+		found <- e
+	}()
+	for range 4 { // pointer and entry, twice: from now on it asks ever more rarely
+		<-asked
+	}
+	short := f.start("c", 2)
+	short.finish(saved)
+	require.Equal(t, short.entry.RunID, (<-found).RunID)
+	_, err = f.find(consumer.FindRequest{ChatID: "c", Wait: 50 * time.Millisecond})
+	require.ErrorIs(t, err, consumer.ErrIdle)
+}
+
 // What appears before the deadline is found also when nothing tells of it before.
 func TestHANG01_FindLooksOnceMoreAtTheDeadline(t *testing.T) {
 	t.Parallel()

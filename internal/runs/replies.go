@@ -15,11 +15,23 @@ type replies struct {
 	nc *nats.Conn
 
 	mu     sync.Mutex
-	sub    *nats.Subscription // nil before the first question
+	sub    *nats.Subscription // nil before listen
 	inbox  string             // where answers come, with a final dot
 	number uint64
 	open   map[uint64]chan *nats.Msg
 	closed bool
+}
+
+// listen makes ready to hear answers, before the first question.
+func (r *replies) listen() error {
+	inbox := r.nc.NewInbox() + "."
+	sub, err := r.nc.Subscribe(inbox+"*", r.answered)
+	if err != nil {
+		return err
+	}
+	_ = sub.SetPendingLimits(-1, -1) // whoever asks bounds how much
+	r.sub, r.inbox, r.open = sub, inbox, map[uint64]chan *nats.Msg{}
+	return nil
 }
 
 // expect gives the subject that up to most answers may be sent to, and where they come.
@@ -29,15 +41,6 @@ func (r *replies) expect(most int) (inbox string, answers <-chan *nats.Msg, over
 	defer r.mu.Unlock()
 	if r.closed {
 		return "", nil, nil, nats.ErrConnectionClosed
-	}
-	if r.sub == nil {
-		inbox := r.nc.NewInbox() + "."
-		sub, err := r.nc.Subscribe(inbox+"*", r.answered)
-		if err != nil {
-			return "", nil, nil, err
-		}
-		_ = sub.SetPendingLimits(-1, -1) // whoever asks bounds how much
-		r.sub, r.inbox, r.open = sub, inbox, map[uint64]chan *nats.Msg{}
 	}
 	r.number++
 	n, c := r.number, make(chan *nats.Msg, most)

@@ -79,6 +79,9 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Store, error) {
 		}
 		s.partitions = p.partitions
 	}
+	if err := s.replies.listen(); err != nil {
+		return nil, fmt.Errorf("listening for answers: %w", err)
+	}
 	s.post = newPost(nc)
 	s.reconnects = watchReconnects(nc, s.post.lost)
 	return s, nil

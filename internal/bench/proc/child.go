@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +20,7 @@ type Child struct {
 	spec  Spec
 	cmd   *exec.Cmd
 	stdin io.Closer
+	out   io.Closer
 	addr  chan string   // gets the address, once
 	gone  chan struct{} // closed once it is reaped
 
@@ -28,6 +28,9 @@ type Child struct {
 	at   string
 	said []byte // the last of its standard error
 }
+
+// lastWords is how long what a killed child has written is waited for.
+const lastWords = time.Second
 
 // keptOutput is how much of what a child says last is kept for the errors about it.
 const keptOutput = 16 << 10
@@ -39,6 +42,7 @@ func begin(spec Spec) (*Child, error) {
 		return slices.ContainsFunc(spec.Without, func(prefix string) bool { return strings.HasPrefix(v, prefix) })
 	}), spec.Env...)
 	c.cmd.Stderr = (*errorOutput)(c)
+	c.cmd.WaitDelay = lastWords
 	tie(c.cmd)
 	var err error
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
@@ -51,6 +55,7 @@ func begin(spec Spec) (*Child, error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
+	c.out = out
 	go c.listen(out)
 	return c, nil
 }
@@ -132,11 +137,14 @@ func (c *Child) Usage() (Usage, error) {
 // Kill ends the child as a crash does, with SIGKILL, and returns once it is reaped. A
 // second call waits for the first.
 func (c *Child) Kill() {
-	if err := c.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		_ = c.stdin.Close()
-	}
-	<-c.gone
+	_ = c.cmd.Process.Kill() // fails only where it is gone
 	_ = c.stdin.Close()
+	select {
+	case <-c.gone:
+	case <-time.After(lastWords):
+		_ = c.out.Close() // a child of its own has it, too, and lives on
+		<-c.gone
+	}
 }
 
 // errorOutput keeps the last of what the child writes.

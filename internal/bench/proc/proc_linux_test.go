@@ -125,6 +125,23 @@ func TestAChildDoesNotGetWhatIsKeptFromIt(t *testing.T) {
 	require.Equal(t, "[kept]", start(t, &s, kept).Addr())
 }
 
+// A child may have children that outlive it, and hold what it wrote to.
+func TestAChildIsGoneBeforeItsChildren(t *testing.T) {
+	t.Parallel()
+	var s proc.Set
+	c := spec(t, "stdin")
+	c.Path, c.Args = "/bin/sh", []string{"-c", `sleep 20 & echo "at [x]"; cat`}
+	child := start(t, &s, c)
+	over := make(chan struct{})
+	go func() { s.Close(); close(over) }()
+	select {
+	case <-over:
+		require.True(t, gone(child.PID()))
+	case <-time.After(15 * time.Second):
+		t.Fatal("it is waited for its children")
+	}
+}
+
 func TestFilesThatAreAllowed(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, proc.Files(3))
