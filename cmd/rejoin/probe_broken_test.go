@@ -294,7 +294,7 @@ func TestProbeFindsWhatIsBroken(t *testing.T) {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			got := probed(t.Context(), front, "--json", "--patience", "500ms", "--max-lag", "250ms")
+			got := probed(t.Context(), front, "--json", "--patience", "1500ms", "--max-lag", "250ms")
 			mu.Lock()
 			defer mu.Unlock()
 			results[name] = got
