@@ -104,6 +104,19 @@ func TestHANG01_FindWaitsForARun(t *testing.T) {
 	}
 }
 
+// asked gets an element for each question about the bucket.
+func (f *fabric) asked() <-chan struct{} {
+	f.t.Helper()
+	asked := make(chan struct{}, 100)
+	nc, err := f.server.Connect()
+	require.NoError(f.t, err)
+	f.t.Cleanup(nc.Close)
+	_, err = nc.Subscribe("$JS.API.STREAM.MSG.GET."+subjects.BucketStream, func(*nats.Msg) { asked <- struct{}{} })
+	require.NoError(f.t, err)
+	require.NoError(f.t, nc.Flush())
+	return asked
+}
+
 // A run that is over before whoever waits for it has looked is found all the same, and the
 // one that was there before is not.
 func TestFindFindsARunThatWasShort(t *testing.T) {
@@ -112,13 +125,7 @@ func TestFindFindsARunThatWasShort(t *testing.T) {
 	saved := subjects.End{Persisted: true, Reason: subjects.ReasonDone}
 	f.start("c", 1).finish(saved)
 	f.deafenPointers()
-	asked := make(chan struct{}, 100)
-	nc, err := f.server.Connect()
-	require.NoError(t, err)
-	defer nc.Close()
-	_, err = nc.Subscribe("$JS.API.STREAM.MSG.GET."+subjects.BucketStream, func(*nats.Msg) { asked <- struct{}{} })
-	require.NoError(t, err)
-	require.NoError(t, nc.Flush())
+	asked := f.asked()
 	found := make(chan *runs.Entry, 1)
 	go func() {
 		e, err := f.find(consumer.FindRequest{ChatID: "c", Wait: time.Hour})
@@ -133,7 +140,7 @@ func TestFindFindsARunThatWasShort(t *testing.T) {
 	short := f.start("c", 2)
 	short.finish(saved)
 	require.Equal(t, short.entry.RunID, (<-found).RunID)
-	_, err = f.find(consumer.FindRequest{ChatID: "c", Wait: 50 * time.Millisecond})
+	_, err := f.find(consumer.FindRequest{ChatID: "c", Wait: 50 * time.Millisecond})
 	require.ErrorIs(t, err, consumer.ErrIdle)
 }
 
@@ -142,13 +149,7 @@ func TestHANG01_FindLooksOnceMoreAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, consumer.HubConfig{})
 	f.deafenPointers()
-	asked := make(chan struct{}, 100)
-	nc, err := f.server.Connect()
-	require.NoError(t, err)
-	defer nc.Close()
-	_, err = nc.Subscribe("$JS.API.STREAM.MSG.GET."+subjects.BucketStream, func(*nats.Msg) { asked <- struct{}{} })
-	require.NoError(t, err)
-	require.NoError(t, nc.Flush())
+	asked := f.asked()
 
 	const wait = 1300 * time.Millisecond
 	began := time.Now()
