@@ -59,14 +59,10 @@ func runCrosstalk(ctx context.Context, env *Env, c Case) ([]report.Result, error
 	if err := p.enough(); err != nil {
 		return nil, err
 	}
-	last, err := p.finish(ctx)
+	sum, err := crowd.finish(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	if err := crowd.through(ctx, last); err != nil {
-		return nil, err
-	}
-	sum, err := crowd.counts(last)
 	r.Counts = counted(sum, p.late().Late)
 	r.CPUShare = use.Share()
 	for _, q := range []struct {

@@ -94,14 +94,10 @@ func (e *Env) idlers(ctx context.Context, to target, c Case) (r report.Result, e
 	}
 	r.Add("came in", "s", came.Seconds())
 	r.CPUShare = use.Share()
-	last, err := p.finish(ctx)
+	sum, err := crowd.finish(ctx, p)
 	if err != nil {
 		return r, 0, err
 	}
-	if err := crowd.through(ctx, last); err != nil {
-		return r, 0, err
-	}
-	sum, err := crowd.counts(last)
 	r.Counts = counted(sum, 0)
 	r.Note = said(r.Note, crowd.returns > 0, "observers lost their connection %d times", crowd.returns)
 	return r, each, err

@@ -71,14 +71,10 @@ func runOutage(ctx context.Context, env *Env, c Case) ([]report.Result, error) {
 		}
 	}
 	use := w.End()
-	last, err := p.finish(ctx)
+	sum, err := crowd.finish(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	if err := crowd.through(ctx, last); err != nil {
-		return nil, err
-	}
-	sum, err := crowd.counts(last)
 	r.Counts = counted(sum, 0)
 	r.CPUShare = use.Share()
 	delete(r.CPUShare, Broker) // it is another process at the end

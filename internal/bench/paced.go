@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rejoin/rejoin/internal/bench/report"
+	"github.com/rejoin/rejoin/internal/bench/stamp"
 )
 
 // warmUp is how long a pace is kept before anything is measured.
@@ -92,6 +93,18 @@ func (c *crowd) through(ctx context.Context, last uint64) error {
 		}
 		return c.ended == len(c.all)
 	})
+}
+
+// finish ends what the observers watch, and gives their account once they have seen that.
+func (c *crowd) finish(ctx context.Context, p *pacer) (sum stamp.Counts, err error) {
+	last, err := p.finish(ctx)
+	if err == nil {
+		err = c.through(ctx, last)
+	}
+	if err != nil {
+		return sum, err
+	}
+	return c.counts(last)
 }
 
 // latencies adds what was measured.

@@ -81,14 +81,7 @@ func (b *probe) report(ctx context.Context, r *report.Result, before time.Durati
 	if err := b.p.enough(); err != nil {
 		return err
 	}
-	last, err := b.p.finish(ctx)
-	if err != nil {
-		return err
-	}
-	if err := b.crowd.through(ctx, last); err != nil {
-		return err
-	}
-	sum, err := b.crowd.counts(last)
+	sum, err := b.crowd.finish(ctx, b.p)
 	if err != nil {
 		return err
 	}

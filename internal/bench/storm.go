@@ -110,14 +110,7 @@ func (e *Env) storms(ctx context.Context, to target, c Case) (r report.Result, e
 	}
 	use := w.End()
 	full = overflows() - full
-	last, err := p.finish(ctx)
-	if err != nil {
-		return r, err
-	}
-	if err := crowd.through(ctx, last); err != nil {
-		return r, err
-	}
-	sum, err := crowd.counts(last)
+	sum, err := crowd.finish(ctx, p)
 	if err != nil {
 		return r, err
 	}
