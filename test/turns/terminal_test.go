@@ -126,7 +126,7 @@ func TestTERM04_ARunThatParks(t *testing.T) {
 		return publish(t, `{"type":"RUN_STARTED","threadId":"c","runId":"a"}`, said("m1", "before"), interrupt)
 	}), worker.Config{})
 	id := r.send("c", "hi")
-	before := r.open(0, "c").toEnd()
+	before := r.watch(0, "c", id)
 	require.Equal(t, []string{"RUN_STARTED", "TEXT_MESSAGE_CHUNK", "RUN_FINISHED"}, before.Types)
 	require.Equal(t, &subjects.End{Persisted: true, Reason: subjects.ReasonDone}, before.End)
 	require.Equal(t, "waiting", r.view(id).State)
