@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Checks the types of everything and runs the tests in test/, or those named.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+node_modules/.bin/tsc -p tsconfig.json
+rm -rf build
+node_modules/.bin/esbuild 'src/*.ts' 'test/*.ts' --outdir=build --outbase=. --format=esm --target=node20 --sourcemap=inline --log-level=warning
+files=("$@")
+[[ ${#files[@]} -gt 0 ]] || files=(build/test/*.test.js)
+exec node --enable-source-maps --test "${files[@]}"
