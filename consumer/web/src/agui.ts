@@ -1,2 +1,263 @@
-// Skeleton.
-export {};
+// An AG-UI agent whose runs survive reloads, cut networks and restarts of the relay.
+
+import { AbstractAgent } from "@ag-ui/client";
+import type { AgentConfig, AgentSubscriber, BaseEvent, Message, RunAgentInput, RunAgentParameters, RunAgentResult, State } from "@ag-ui/client";
+import { Observable } from "rxjs";
+import type { Subscriber } from "rxjs";
+import { madeBy } from "./agui-made.js";
+import { terminal } from "./agui-terminal.js";
+import { Connection } from "./connection.js";
+import { follow, lost } from "./follow.js";
+import { RejoinError } from "./types.js";
+import type { End, Event, Listener, Options, SendOptions, Sent } from "./types.js";
+
+export { RejoinError } from "./types.js";
+export type { End } from "./types.js";
+
+// A package may bring an rxjs of its own, whose types are not those of this one.
+type Events = ReturnType<AbstractAgent["run"]>;
+
+/** How long a run may take to end after it was told to stop, before it is left to itself. */
+const stopPatience = 5_000;
+
+export interface RejoinAgentConfig extends AgentConfig, Omit<Options, "seed"> {
+  /** As of SendOptions. */
+  readonly kind?: string;
+  /** What becomes of a run that is under way when another message is sent. Default "reject". */
+  readonly onActive?: NonNullable<SendOptions["onActive"]>;
+  /** Whether abortRun stops the run, or only leaves it. Default true. */
+  readonly stopOnAbort?: boolean;
+  /** Is told whatever the connection of a run is: for a line that says "catching up", for instance. */
+  readonly onChange?: Listener;
+}
+
+/** As of HttpAgent: aborting the controller is abortRun. */
+export interface RejoinRunParameters extends RunAgentParameters {
+  abortController?: AbortController;
+}
+
+/** The run that is being watched. */
+interface Watch {
+  readonly connection: Connection;
+  /** Settles once the run is known. */
+  sent: Promise<unknown>;
+  /** Ends it as aborted; the run goes on. */
+  leave(): void;
+  aborted: boolean;
+}
+
+/** What the agent had before a run said anything: where a replay of that run begins. */
+interface Before {
+  readonly runId: string;
+  readonly messages: readonly Message[];
+  readonly state: State;
+}
+
+/**
+ * A drop-in for HttpAgent. `threadId` is the chat. What becomes of a run is told by RUN_FINISHED or RUN_ERROR, once the
+ * run is over and saved; that it could not be sent or watched is an error, a RejoinError with a code.
+ */
+export class RejoinAgent extends AbstractAgent {
+  /** Used from the next request on. */
+  url: string;
+  headers: Record<string, string>;
+  private config: RejoinAgentConfig;
+  private shown: Connection | null = null;
+  private watch: Watch | null = null;
+  private before: Before | null = null;
+  private attached: Connection | null = null;
+  private ended: End | null = null;
+
+  constructor(config: RejoinAgentConfig = {}) {
+    super(config);
+    this.config = config;
+    this.url = config.url ?? "";
+    this.headers = { ...config.headers };
+  }
+
+  /** The run that is watched or was watched last, by the relay's id. */
+  get runId(): string | null {
+    return this.shown?.state.runId ?? null;
+  }
+
+  /** How that run ended. With persisted false its answer is not saved by the producer. */
+  get end(): End | null {
+    return this.ended;
+  }
+
+  override runAgent(parameters?: RejoinRunParameters, subscriber?: AgentSubscriber): Promise<RunAgentResult> {
+    const { abortController, ...rest } = parameters ?? {};
+    return this.abortedBy(abortController, () => super.runAgent(rest, subscriber));
+  }
+
+  /** Sends the input once, however often the Observable is subscribed to, and yields the events of its run. */
+  override run(input: RunAgentInput): Events {
+    const clientToken = crypto.randomUUID();
+    const before = { messages: [...this.messages], state: this.state };
+    return events((out) => {
+      const connection = this.begin();
+      const { kind, onActive } = this.config;
+      void connection.open(input.threadId, { follow: false });
+      const sent = connection.send({ ...input }, { clientToken, ...(kind && { kind }), ...(onActive && { onActive }) });
+      return this.show(connection, out, sent.then((turn: Sent) => {
+        this.before = { runId: turn.runId, ...before };
+        return turn.runId;
+      }));
+    });
+  }
+
+  /**
+   * Attaches to the chat's run that is under way, after a reload for instance, and sends nothing. Resolves without any event
+   * where there is none. What messages hold of that run already is taken out first, and comes again.
+   */
+  override async connectAgent(parameters?: RejoinRunParameters, subscriber?: AgentSubscriber): Promise<RunAgentResult> {
+    const { abortController, ...rest } = parameters ?? {};
+    await this.detachActiveRun();
+    const connection = this.begin();
+    try {
+      const found = await attach(connection, this.threadId);
+      if (this.shown !== connection) return { result: undefined, newMessages: [] }; // another one has taken its place
+      if (found) this.rewind(connection);
+      this.attached = connection;
+      return await this.abortedBy(abortController, () => super.connectAgent(rest, subscriber));
+    } catch (error) {
+      if (this.shown === connection) connection.close();
+      throw error;
+    } finally {
+      this.attached = null;
+    }
+  }
+
+  protected override connect(input: RunAgentInput): Events {
+    return events((out) => {
+      const connection = this.attached ?? this.begin();
+      const found = this.attached ? Promise.resolve() : attach(connection, input.threadId);
+      return this.show(connection, out, found.then(() => connection.state.runId));
+    });
+  }
+
+  /**
+   * Stops the run, and goes on to its end; where that takes too long, or with stopOnAbort false, it is only left. To leave
+   * a run without stopping it there is also detachActiveRun.
+   */
+  override abortRun(): void {
+    const watch = this.watch;
+    if (!watch || watch.aborted) return;
+    watch.aborted = true;
+    if (this.config.stopOnAbort === false) {
+      watch.leave();
+      return;
+    }
+    watch.sent.then(() => watch.connection.stop("aborted")).catch(() => watch.leave());
+    setTimeout(() => watch.leave(), stopPatience);
+  }
+
+  /**
+   * Answers a question of the run that is watched or was watched last, or, after a reload, of the one that is named. Returns
+   * the id of the run that goes on, where the answer starts one: connectAgent shows it. Throws as Connection.answer does.
+   */
+  async answer(requestId: string, outcome: Readonly<Record<string, unknown>>, runId?: string): Promise<string | null> {
+    let connection = this.shown;
+    if (runId !== undefined && connection?.state.runId !== runId) {
+      connection = this.begin();
+      await attach(connection, this.threadId, runId);
+    }
+    if (!connection) throw new RejoinError("not_found", "no run was watched that could have asked; name the run");
+    const next = await connection.answer(requestId, outcome);
+    this.pendingInterrupts = this.pendingInterrupts.filter((interrupt) => interrupt.id !== requestId);
+    return next;
+  }
+
+  override clone(): RejoinAgent {
+    const cloned = super.clone() as RejoinAgent;
+    cloned.config = this.config;
+    cloned.url = this.url;
+    cloned.headers = { ...this.headers };
+    cloned.shown = cloned.watch = cloned.before = cloned.attached = cloned.ended = null;
+    return cloned;
+  }
+
+  /** Makes the connection for one run. Tests and wrappers may override it. */
+  protected connection(options: Options): Connection {
+    return new Connection(options);
+  }
+
+  private begin(): Connection {
+    this.watch?.leave();
+    this.shown?.close();
+    const connection = this.connection({ ...this.config, url: this.url, headers: this.headers, seed: null });
+    if (this.config.onChange) connection.subscribe(this.config.onChange);
+    this.ended = null;
+    this.shown = connection;
+    return connection;
+  }
+
+  /** Tells out of the run that found names, or of nothing where it names none. */
+  private show(connection: Connection, out: Subscriber<BaseEvent>, found: Promise<string | null>): () => void {
+    let unfollow = (): void => {};
+    const last = terminal((event: Event) => out.next(event as unknown as BaseEvent));
+    const watch: Watch = { connection, sent: found, aborted: false, leave: () => out.error(new DOMException("the run was left", "AbortError")) };
+    this.watch = watch;
+    found.then((runId) => {
+      if (out.closed) return;
+      if (runId === null) {
+        out.complete();
+        return;
+      }
+      unfollow = follow(connection, runId, {
+        event: last.event,
+        end: (end) => {
+          if (this.shown === connection) this.ended = end;
+          if (watch.aborted && end.reason === "stopped" && !last.said) {
+            watch.leave();
+            return;
+          }
+          last.end(end);
+          out.complete();
+        },
+        fail: (error) => out.error(error),
+      });
+      if (out.closed) unfollow();
+    }).catch((error: unknown) => out.error(error));
+    return () => {
+      unfollow();
+      if (this.watch === watch) this.watch = null;
+      if (!connection.state.end) connection.close(); // one that has ended stays, for answers
+    };
+  }
+
+  /** Takes out of messages and state what the connection's run has made of them, for it is told from its beginning. */
+  private rewind(connection: Connection): void {
+    const { runId, events } = connection.state;
+    if (!this.before || this.before.runId !== runId) {
+      this.before = { runId: runId ?? "", messages: [...this.messages], state: this.state };
+      return;
+    }
+    const made = madeBy(events);
+    const known = new Set(this.before.messages.map((message) => message.id));
+    const added = this.messages.filter((message) => !known.has(message.id) && !made.has(message.id));
+    this.messages = [...this.before.messages, ...added];
+    this.state = this.before.state;
+  }
+
+  private async abortedBy<T>(controller: AbortController | undefined, run: () => Promise<T>): Promise<T> {
+    const abort = (): void => this.abortRun();
+    controller?.signal.addEventListener("abort", abort);
+    try {
+      return await run();
+    } finally {
+      controller?.signal.removeEventListener("abort", abort);
+    }
+  }
+}
+
+function events(subscribe: (out: Subscriber<BaseEvent>) => () => void): Events {
+  return new Observable<BaseEvent>(subscribe) as unknown as Events;
+}
+
+/** Whether the chat has a run to watch. Throws where that could not be found out. */
+async function attach(connection: Connection, chatId: string, runId?: string): Promise<boolean> {
+  const found = await connection.open(chatId, { follow: false, ...(runId !== undefined && { runId }) });
+  if (!found.attached && found.reason !== "no_run" && found.reason !== "gone") throw lost(found.reason);
+  return found.attached;
+}
