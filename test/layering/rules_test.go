@@ -41,7 +41,10 @@ var rules = []rule{
 
 	{"internal/probe", allow("consumer", "subjects")},
 
+	{"relay/uimessages", allow("internal/agui", "subjects")},
 	{"relay", allow("consumer", "internal/active", "internal/auth", "internal/history", "internal/killswitch", "internal/ops", "internal/runs", "internal/tracing", "internal/turns", "internal/problem", "internal/agui", "subjects")},
+
+	{"relay/demo", allow("internal/problem")},
 
 	{"internal/bench", allow("subjects")},
 	{"internal/bench/client", allow("internal/bench/stamp", "subjects")},
