@@ -33,6 +33,10 @@ type Config struct {
 	History *history.History // the saved turns; nil means that the request for them does not exist here
 	Active  *active.Feed     // which runs are live; nil means that the request for them does not exist here
 
+	// Demo serves the demo's page at /demo and what belongs to it below; nil means that there
+	// is none here. See package demo.
+	Demo http.Handler
+
 	// Auth tells who makes a request; nil means that everybody may do everything.
 	Auth auth.Authenticator
 	// Resume mints and checks resume tokens; nil means that there are none.

@@ -72,6 +72,12 @@ func (s *Server) table() []route {
 	if s.cfg.History != nil {
 		all = append(all, route{get, "/chat/{chat_id}/history", observing, s.handle(s.history)})
 	}
+	if d := s.cfg.Demo; d != nil {
+		all = append(all, // the contract, and /openapi.json, leave it out: it is no part of a relay but of dev
+			route{get, "/demo", public, d}, route{head, "/demo", public, d},
+			route{get, "/demo/*", public, d}, route{head, "/demo/*", public, d},
+			route{post, "/demo/kill", observing, d})
+	}
 	if p := s.cfg.Producer; p != nil {
 		all = append(all,
 			route{post, "/runs", producer, p},

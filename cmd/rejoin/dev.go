@@ -9,6 +9,7 @@ import (
 	"github.com/rejoin/rejoin/internal/app"
 	"github.com/rejoin/rejoin/internal/config"
 	"github.com/rejoin/rejoin/producer/demo"
+	page "github.com/rejoin/rejoin/relay/demo"
 )
 
 var devCommand = command{
@@ -16,8 +17,8 @@ var devCommand = command{
 	about: config.About{
 		Summary: "run everything on this machine: broker, relay, worker, janitor, and a demo run to watch",
 		Text: `Runs a NATS server inside this process, serves runs from it over HTTP, and answers what is sent to chats, with
-an agent that needs no model unless --agent names another. Without --auth jwt the chat "demo" always has a run to
-watch: about a minute of reasoning, a tool call and text, then a pause and the next one.
+an agent that needs no model unless --agent names another. A page to try it on is at /demo. Without --auth jwt the
+chat "demo" always has a run to watch: about a minute of reasoning, a tool call and text, then a pause and the next one.
 
 What is stored is removed at the end, unless --store says where to keep it. SIGTERM and Ctrl-C stop it: streams
 are closed between frames, and the exit code is 0.`,
@@ -31,7 +32,7 @@ are closed between frames, and the exit code is 0.`,
 		},
 	},
 	flags: func(s *config.Set) action {
-		cfg := app.Config{Demo: true, Version: version}
+		cfg := app.Config{Demo: true, Page: true, Version: version}
 		var log logFlags
 		var w workerFlags
 		var forward string
@@ -95,7 +96,8 @@ func devWelcome(w io.Writer, a *app.App, cfg app.Config) {
 	if cfg.Worker == nil {
 		fmt.Fprint(w, "no agent is in this process: turns wait for workers elsewhere\n")
 	}
-	fmt.Fprint(w, "\nSend a message to a chat, watch the answer, and answer what the agent asks (the request's id is in the events):\n\n")
+	fmt.Fprintf(w, "\nTry it in a browser: %s%s\n", a.URL(), page.Path)
+	fmt.Fprint(w, "\nOr send a message to a chat, watch the answer, and answer what the agent asks (the request's id is in the events):\n\n")
 	if cfg.Auth.Kind == app.AuthJWT {
 		fmt.Fprint(w, "(each with -H \"Authorization: Bearer $REJOIN_TOKEN\"; \"rejoin token --help\" says how to make one)\n\n")
 	}

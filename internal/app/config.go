@@ -88,6 +88,10 @@ type Config struct {
 	// DemoConfig changes them.
 	DemoConfig demo.Config
 
+	// Page serves the demo's page at /demo. Where an embedded broker and the demo's agent are
+	// in this process, that and what DemoConfig produces can be killed from there.
+	Page bool
+
 	// Trace says where spans go.
 	Trace TraceConfig
 	// tracing records them; nil records none.

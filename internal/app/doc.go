@@ -16,6 +16,9 @@
 //	janitor.go   RunJanitor: a janitor alone
 //	worker.go    RunWorker: a worker alone, and the parts of one
 //	agent.go     which agent it runs
+//	page.go      the demo's page, and what it can do here
+//	mortal.go    the demo's worker as a process that can be killed
+//	mortal_*.go  one life of it: its connection, its log
 //	earlier.go   what an agent is told of the turns before
 //	metrics.go   the one registry, and what producers count
 //	*_metrics.go what the connection, workers and janitors count

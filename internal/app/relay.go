@@ -34,11 +34,12 @@ type relayParts struct {
 	canary   *ops.Canary
 	ids      *identities
 	switches *killswitch.Watcher
-	worker   *workerParts // nil where turns are answered elsewhere
+	worker   *workerParts // nil where turns are answered elsewhere, or by mortal
+	mortal   *mortal      // nil unless the demo's page can kill what answers
 }
 
 func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayParts, error) {
-	counted := relay.NewMetrics(m.reg)
+	counted, produced := relay.NewMetrics(m.reg), m.producer()
 	log := cfg.Logger
 	p := &relayParts{cfg: cfg, canary: m.broker(b)}
 	var err error
@@ -46,7 +47,7 @@ func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayPar
 		return nil, err
 	}
 	p.producer, err = producer.Open(ctx, b.store, producer.Config{
-		Lease: cfg.Lease, MaxEventBytes: cfg.MaxEvent, Metrics: m.producer(), Logger: log.With("part", "producer")})
+		Lease: cfg.Lease, MaxEventBytes: cfg.MaxEvent, Metrics: produced, Logger: log.With("part", "producer")})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBroker, err)
 	}
@@ -63,18 +64,23 @@ func newRelay(ctx context.Context, cfg Config, b *broker, m *metrics) (*relayPar
 		p.close(make(chan struct{}))
 		return nil, fmt.Errorf("%w: %w", ErrBroker, err)
 	}
-	if cfg.Worker != nil {
-		// Its turns end while streams are still open, so that their observers see it.
-		if p.worker, err = newWorker(cfg, b, p.producer, m.worker(), cfg.Grace/5); err != nil {
-			p.close(make(chan struct{}))
-			return nil, err
-		}
+	// Turns end while streams are still open, so that their observers see it.
+	switch grace := cfg.Grace / 5; {
+	case cfg.killable():
+		p.mortal, err = newMortal(ctx, cfg, b, produced, m.worker(), grace)
+	case cfg.Worker != nil:
+		p.worker, err = newWorker(cfg, b, p.producer, m.worker(), grace)
+	}
+	if err != nil {
+		p.close(make(chan struct{}))
+		return nil, err
 	}
 	routes := chi.NewRouter()
 	p.ingest.Routes(routes)
 	p.server, err = relay.New(relay.Config{Hub: p.hub, Store: b.store, Producer: routes,
 		Metrics: counted, NoMetrics: cfg.OpsAddr != "", Canary: p.canary,
 		Turns: turns.New(b.store, cfg.Limits.turns(turns.Config{Logger: log.With("part", "turns")})), History: history.Open(b.store), Active: p.feed,
+		Demo: p.page(),
 		Auth: p.ids.callers, Resume: p.ids.resume, Switch: p.switches, Tracing: cfg.tracing,
 		ForwardHeaders: cfg.ForwardHeaders,
 		KeepAlive:      cfg.Streams.KeepAlive,
@@ -106,11 +112,11 @@ func (p *relayParts) run(ctx context.Context, hurry <-chan struct{}, ln net.List
 	parts.Go(func() { p.ids.run(background) })
 	parts.Go(func() { p.switches.Run(background) })
 	defer watch(p.canary)()
-	if p.cfg.Demo {
-		c := p.cfg.DemoConfig
-		c.Logger = p.cfg.Logger.With("part", "demo")
-		c.Stop = p.cfg.Grace * 3 / 20
-		parts.Go(func() { demo.Loop(background, p.producer, c) })
+	if p.cfg.Demo && p.mortal == nil {
+		parts.Go(func() { demo.Loop(background, p.producer, p.cfg.loop(p.cfg.Logger)) })
+	}
+	if p.mortal != nil {
+		parts.Go(func() { p.mortal.run(background, hurry) })
 	}
 	if p.worker != nil {
 		parts.Go(func() {
@@ -160,6 +166,9 @@ func (p *relayParts) close(hurry <-chan struct{}) {
 	}
 	if err := p.producer.Close(ctx); err != nil {
 		p.cfg.Logger.Warn("not every run has its end; janitors see to it", "error", err)
+	}
+	if p.mortal != nil {
+		p.mortal.close()
 	}
 	p.feed.Close()
 	p.hub.Close()
