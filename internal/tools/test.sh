@@ -3,7 +3,7 @@
 # that others would feel, have the machine for themselves, one after the other.
 set -euo pipefail
 
-alone='/test/(bench|chaos|e2e|edge|limits|ops)$'
+alone='/test/(bench|browser|chaos|e2e|edge|limits|ops)$'
 packages=$(go list "$@")
 together=$(grep -Ev "$alone" <<<"$packages" || true)
 apart=$(grep -E "$alone" <<<"$packages" || true)

@@ -1,0 +1,24 @@
+package browser_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// blank is a page that has nothing.
+func blank(t *testing.T) map[string]file {
+	t.Helper()
+	html, err := os.ReadFile("fixture/blank.html")
+	require.NoError(t, err)
+	return map[string]file{"/fixture/blank.html": {"text/html; charset=utf-8", html}}
+}
+
+// An EventSource that is cut comes back by itself, at its place, also at another relay, and stops once there is nothing
+// to come back for.
+func TestEventSourceComesBackAtItsPlace(t *testing.T) {
+	t.Parallel()
+	screen(t)
+	newRig(t, rigConfig{files: blank(t)}).play("native", nil)
+}
