@@ -100,7 +100,7 @@ export interface Options {
   readonly fetch?: typeof fetch;
   /** How many attempts in a row may bring nothing before it gives up. Default 5. */
   readonly attempts?: number;
-  /** The first wait between attempts and the longest one, in milliseconds. Default 250 and 10,000. */
+  /** The first wait between attempts and the longest one, in milliseconds. Default 500 and 15,000. */
   readonly backoff?: { readonly first?: number; readonly max?: number };
   /** How long an answer may take, on top of the wait asked for, in milliseconds. Default 15,000. */
   readonly answerTimeout?: number;

@@ -1,0 +1,38 @@
+// The frames of protocol 1: what a relay says of a run.
+import type { Event } from "./types.js";
+
+interface Of<T extends string> { readonly type: T; readonly run_id: string; readonly seq: number }
+export type SnapshotFrame = Of<"STREAM_SNAPSHOT"> & { readonly events: Event[] };
+export type EventFrame = Of<"STREAM_EVENT"> & { readonly event: Event };
+export type EndFrame = Of<"STREAM_END"> & { readonly persisted: boolean; readonly superseded: boolean; readonly reason: string; readonly next_run_id?: string | null };
+export type Frame = SnapshotFrame | EventFrame | EndFrame | Of<"STREAM_SYNCED">;
+
+/** What is not as the contract says. The stream it came with is of no use. */
+export class Malformed extends Error {}
+
+const isObject = (v: unknown): boolean => typeof v === "object" && !!v && !Array.isArray(v);
+
+const sound: Readonly<Record<string, (f: Record<string, unknown>) => boolean>> = {
+  STREAM_SNAPSHOT: (f) => Array.isArray(f["events"]) && f["events"].every(isObject),
+  STREAM_EVENT: (f) => isObject(f["event"]),
+  STREAM_SYNCED: () => true,
+  STREAM_END: (f) => typeof f["persisted"] === "boolean" && typeof f["superseded"] === "boolean" && typeof f["reason"] === "string" &&
+    ["string", "undefined"].includes(typeof (f["next_run_id"] ?? undefined)),
+};
+
+/** The frame that a message's data holds; null for a type that is not known, which is passed over. Throws Malformed. */
+export function parseFrame(data: string): Frame | null {
+  let f: Record<string, unknown>;
+  try {
+    f = JSON.parse(data) as Record<string, unknown>;
+  } catch {
+    throw new Malformed("no JSON");
+  }
+  if (!isObject(f) || typeof f["type"] !== "string") throw new Malformed("no type");
+  const check = Object.hasOwn(sound, f["type"]) && sound[f["type"]];
+  if (!check) return null;
+  if (!f["run_id"] || typeof f["run_id"] !== "string" || !Number.isSafeInteger(f["seq"]) || (f["seq"] as number) < 0 || !check(f)) {
+    throw new Malformed(`a bad ${f["type"]}`);
+  }
+  return f as unknown as Frame;
+}
