@@ -1,10 +1,15 @@
-// What is to be shown of AG-UI events. Skeleton: the types are settled, the reduction is not built yet.
+// What is to be shown of AG-UI events: the view, and its reduction. reducer.ts does the work, on a draft (draft.ts); chunks.ts
+// has what chunks need, whole.ts messages that come as a whole, questions.ts what is asked, patch.ts JSON patches.
+import type { Held } from "./draft.js";
+import { advance, begin } from "./reducer.js";
 import type { Event } from "./types.js";
 
+/** Ids are those of the events, never made from positions. Two messages of one view differ in `kind` or `id`. */
 export type Message =
   | { readonly kind: "user"; readonly id: string; readonly text: string }
   | { readonly kind: "assistant"; readonly id: string; readonly text: string; readonly complete: boolean }
   | { readonly kind: "reasoning"; readonly id: string; readonly text: string; readonly complete: boolean }
+  /** `id` is the call's. `args` is text as it came, and is whole once `complete`. */
   | { readonly kind: "tool"; readonly id: string; readonly name: string; readonly args: string; readonly result: string | null; readonly complete: boolean }
   | { readonly kind: "activity"; readonly id: string; readonly type: string; readonly content: Readonly<Record<string, unknown>> }
   | { readonly kind: "error"; readonly id: string; readonly text: string; readonly code: string | null };
@@ -32,8 +37,23 @@ export interface View {
 /** The view of no events. */
 export const nothing: View = { messages: [], questions: [], state: {}, terminal: null };
 
-/** The view after one more event. Never changes `view`; what has not changed keeps its identity. */
-export function apply(_view: View, _event: Event): View { throw new Error("not built yet"); }
+// What a view does not show and its next event may need: which message a chunk without an id goes on with.
+const behind = new WeakMap<View, Held>();
+
+/**
+ * The view after one more event. Never changes `view`; what has not changed keeps its identity. A delta costs one message and
+ * one array of references; text grows by concatenation, which copies nothing.
+ */
+export function apply(view: View, event: Event): View {
+  return known(advance(behind.get(view) ?? { ...begin(), view }, [event]));
+}
 
 /** The view of all of them. */
-export function reduce(_events: readonly Event[]): View { throw new Error("not built yet"); }
+export function reduce(events: readonly Event[]): View {
+  return known(advance({ ...begin(), view: nothing }, events));
+}
+
+function known(held: Held): View {
+  behind.set(held.view, held);
+  return held.view;
+}
