@@ -22,6 +22,7 @@ type stage struct {
 	t        *testing.T
 	fabric   *harness.Fabric
 	producer *producer.Producer
+	owner    string // whose chats they are; "" where nobody is authenticated
 
 	mu    sync.Mutex
 	parts map[string]*part // the newest one of each chat
@@ -95,7 +96,16 @@ func (s *stage) speaking(chat string) *part {
 // start begins a run that nobody sent a message for.
 func (s *stage) start(chat string) subjects.RunID {
 	s.t.Helper()
-	run := s.fabric.Start(s.producer, chat)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
+	defer cancel()
+	opts := producer.StartOptions{ChatID: chat, Owner: s.owner}
+	var err error
+	if s.owner != "" {
+		opts.Realm, err = subjects.NewRealm("", s.owner)
+		require.NoError(s.t, err)
+	}
+	run, err := s.producer.Start(ctx, opts)
+	require.NoError(s.t, err)
 	p := &part{run: run.ID(), publish: func(ctx context.Context, e []byte) error {
 		if _, err := run.Publish(ctx, e); err != nil {
 			return err

@@ -22,3 +22,10 @@ func TestEventSourceComesBackAtItsPlace(t *testing.T) {
 	screen(t)
 	newRig(t, rigConfig{files: blank(t)}).play("native", nil)
 }
+
+// UNI-03: a browser's own parser hands on each event whole, and none that was not said.
+func TestUNI03_SeparatorsInAnEventSource(t *testing.T) {
+	t.Parallel()
+	screen(t)
+	newRig(t, rigConfig{files: blank(t)}).play("separators", nil)
+}

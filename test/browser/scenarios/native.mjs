@@ -1,9 +1,6 @@
 // An EventSource, as browsers have it, on GET /chat/live: it comes back by itself at its place, and stops for 204.
 import { scenario } from "../lib/scenario.mjs";
-
-const delta = (i) => ({ type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: `${i} ` });
-const deltas = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => delta(from + i));
-const said = (n) => deltas(1, n).map((e) => e.delta).join("");
+import { deltas, said } from "../lib/words.mjs";
 
 await scenario(async ({ site, tab, ask, allow, assert, shot }) => {
   const page = await tab(`${site}/fixture/blank.html`);
