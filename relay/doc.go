@@ -20,6 +20,8 @@
 //	request.go       what a request to watch a chat asks for
 //	query.go         the same as a query, for EventSource; query_plain.go the short way
 //	live.go          /chat/live: finding the run, opening and closing the stream
+//	shared.go        /chats/live: several chats on one stream; shared_request.go what is asked
+//	shared_chat.go   one of them, from run to run
 //	message.go       what a request brings to a chat, and within which bounds
 //	headers.go       which of its headers an agent may see
 //	send.go          /chat/send, /chat/steer-send, and /chat: a message and its stream
@@ -68,6 +70,10 @@
 // once and writes it to one after the other, which never waits. Whoever does not take it
 // all at once is given back to its own goroutine with the rest, and so is everybody when
 // the end comes, a large event, a gap or a fault. While a stream sits, its sink is the row's.
+//
+// A shared stream has a goroutine for each of its chats, which its request waits for. Each
+// pulls its own frames, and they take turns at the sink, a whole frame at a time: what one
+// of them waits for, other than the socket, holds up no other.
 //
 // A drain never cuts a frame, except at an observer that has stalled.
 package relay

@@ -97,27 +97,27 @@ type quota[K ~string] struct {
 	held  map[K]int
 }
 
-// take says whether there was one left for name.
-func (q *quota[K]) take(name K) bool {
+// take takes n for name, or says that there are not as many left.
+func (q *quota[K]) take(name K, n int) bool {
 	if q.limit == 0 || name == "" {
 		return true
 	}
-	if q.held[name] >= q.limit {
+	if q.held[name]+n > q.limit {
 		return false
 	}
 	if q.held == nil {
 		q.held = map[K]int{}
 	}
-	q.held[name]++
+	q.held[name] += n
 	return true
 }
 
-// give takes back one that name has taken.
-func (q *quota[K]) give(name K) {
+// give takes back n that name has taken.
+func (q *quota[K]) give(name K, n int) {
 	if q.limit == 0 || name == "" {
 		return
 	}
-	if q.held[name]--; q.held[name] <= 0 {
+	if q.held[name] -= n; q.held[name] <= 0 {
 		delete(q.held, name)
 	}
 }

@@ -31,6 +31,7 @@ type observers struct {
 	writers  quota[subjects.Realm] // producers that are told of their runs
 	runs     quota[subjects.RunID]
 	open     map[*observer]struct{}
+	taken    int // places of those
 	draining bool
 	empty    chan struct{} // closed once draining and nobody is left
 }
@@ -41,6 +42,7 @@ type observer struct {
 	all       *observers
 	owner     subjects.Realm
 	of        *quota[subjects.Realm] // which of them counts the owner
+	places    int                    // how many it takes: one, but for a shared stream
 	run       subjects.RunID         // "" until watches
 	leave     chan cause
 	cancel    context.CancelCauseFunc
@@ -57,31 +59,37 @@ func newObservers(limit int, maxAge, window time.Duration) *observers {
 // admit takes an observer in; the error is errDraining, errFull or errOwnerFull. The
 // context returned ends with errDraining when it has to leave while waiting, or at once.
 func (all *observers) admit(ctx context.Context) (*observer, context.Context, error) {
-	return all.admitTo(ctx, &all.owners)
+	return all.admitTo(ctx, &all.owners, 1)
+}
+
+// admitMany is admit for an observer of several chats, which counts as so many.
+func (all *observers) admitMany(ctx context.Context, places int) (*observer, context.Context, error) {
+	return all.admitTo(ctx, &all.owners, places)
 }
 
 // admitWriter is admit for a producer that wants to be told of a run: it has as many as it has
 // runs, but no single one takes more than half of the places.
 func (all *observers) admitWriter(ctx context.Context) (*observer, context.Context, error) {
-	return all.admitTo(ctx, &all.writers)
+	return all.admitTo(ctx, &all.writers, 1)
 }
 
-func (all *observers) admitTo(ctx context.Context, of *quota[subjects.Realm]) (*observer, context.Context, error) {
+func (all *observers) admitTo(ctx context.Context, of *quota[subjects.Realm], places int) (*observer, context.Context, error) {
 	owner := ownerOf(ctx)
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	switch {
 	case all.draining:
 		return nil, nil, errDraining
-	case len(all.open) >= all.limit:
+	case all.taken+places > all.limit:
 		return nil, nil, errFull
-	case !of.take(owner):
+	case !of.take(owner, places):
 		return nil, nil, errOwnerFull
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	o := &observer{all: all, owner: owner, of: of, leave: make(chan cause, 1), cancel: cancel}
+	o := &observer{all: all, owner: owner, of: of, places: places, leave: make(chan cause, 1), cancel: cancel}
 	all.open[o] = struct{}{}
-	all.count.Store(int64(len(all.open)))
+	all.taken += places
+	all.count.Store(int64(all.taken))
 	o.left = all.guard.enter(o, identity(ctx))
 	return o, ctx, nil
 }
@@ -90,11 +98,27 @@ func (all *observers) admitTo(ctx context.Context, of *quota[subjects.Realm]) (*
 func (o *observer) watches(run subjects.RunID) error {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
-	if !o.all.runs.take(run) {
+	if !o.all.runs.take(run, 1) {
 		return errRunFull
 	}
 	o.run = run
 	return nil
+}
+
+// watchesToo is watches for one of several runs; leave is called when that is over. The error
+// is errRunFull.
+func (o *observer) watchesToo(run subjects.RunID) (leave func(), err error) {
+	all := o.all
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if !all.runs.take(run, 1) {
+		return nil, errRunFull
+	}
+	return func() {
+		all.mu.Lock()
+		defer all.mu.Unlock()
+		all.runs.give(run, 1)
+	}, nil
 }
 
 // stream says that the observer has its run now, and starts its age. The error is
@@ -132,10 +156,11 @@ func (o *observer) done() {
 		o.timer.Stop()
 	}
 	delete(all.open, o)
-	all.count.Store(int64(len(all.open)))
+	all.taken -= o.places
+	all.count.Store(int64(all.taken))
 	o.left()
-	o.of.give(o.owner)
-	all.runs.give(o.run)
+	o.of.give(o.owner, o.places)
+	all.runs.give(o.run, 1)
 	if all.draining && len(all.open) == 0 {
 		close(all.empty)
 	}

@@ -40,6 +40,7 @@ func (s *Server) table() []route {
 	all := []route{
 		{post, "/chat/live", watcher, s.handle(s.livePost)},
 		{get, "/chat/live", watcher, s.handle(s.liveGet)},
+		{post, "/chats/live", observing, s.handle(s.sharedLive)},
 		{get, "/chat/{chat_id}/session", observing, s.handle(s.session)},
 		{get, "/runs/{run_id}", reader, s.handle(s.run)},
 		{get, "/runs/{run_id}/snapshot", reader, s.handle(s.snapshot)},

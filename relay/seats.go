@@ -54,7 +54,7 @@ func (s *seats) take(owner subjects.Realm) (*seat, error) {
 	case s.taken >= s.limit:
 		s.refused = time.Now()
 		return nil, errBusy
-	case !s.owners.take(owner):
+	case !s.owners.take(owner, 1):
 		return nil, errOwnerSeats
 	}
 	s.taken++
@@ -78,5 +78,5 @@ func (p *seat) leave() {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
 	p.of.taken--
-	p.of.owners.give(p.owner)
+	p.of.owners.give(p.owner, 1)
 }

@@ -3,6 +3,7 @@ package relay
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,17 +37,18 @@ type switchboard struct {
 	metrics *Metrics
 
 	mu   sync.Mutex
-	open map[*observer]watched
+	open map[*watched]struct{}
 }
 
 // watched is what an observer watches: a chat, or a realm as a whole.
 type watched struct {
+	by    *observer
 	realm subjects.Realm
 	chat  string // "" for the realm
 }
 
 func newSwitchboard(w *killswitch.Watcher, m *Metrics) *switchboard {
-	b := &switchboard{watcher: w, metrics: m, open: map[*observer]watched{}}
+	b := &switchboard{watcher: w, metrics: m, open: map[*watched]struct{}{}}
 	if w != nil {
 		w.Notify(b.changed)
 		m.switched.Set(float64(w.Everybody()))
@@ -54,31 +56,47 @@ func newSwitchboard(w *killswitch.Watcher, m *Metrics) *switchboard {
 	return b
 }
 
-// enter lets an observer watch a chat of its realm, or the realm as a whole where chat is
-// "", which is off only where all of its chats are. leave is called when it is gone. The error
-// wraps errSwitchedOff.
-func (b *switchboard) enter(o *observer, realm subjects.Realm, chat string) (leave func(), err error) {
+// enter lets an observer watch chats of its realm, or the realm as a whole where the chat is
+// "", which is off only where all of its chats are. leave is called when it is gone. The error,
+// if any of them is off, wraps errSwitchedOff.
+func (b *switchboard) enter(o *observer, realm subjects.Realm, chats ...string) (leave func(), err error) {
 	if b.watcher == nil {
 		return func() {}, nil
 	}
-	w := watched{realm, chat}
+	entered := make([]*watched, len(chats))
 	b.mu.Lock()
-	b.open[o] = w
+	for i, chat := range chats {
+		entered[i] = &watched{o, realm, chat}
+		b.open[entered[i]] = struct{}{}
+	}
 	b.mu.Unlock()
 	leave = func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		delete(b.open, o)
+		for _, w := range entered {
+			delete(b.open, w)
+		}
 	}
 	// Only now, or a change in between would be missed.
-	if b.off(w) {
+	if slices.ContainsFunc(entered, b.off) {
 		leave()
 		return nil, switchedOff()
 	}
 	return leave, nil
 }
 
-func (b *switchboard) off(w watched) bool {
+// which of the chats are off, by their places.
+func (b *switchboard) which(realm subjects.Realm, chats []string) []int {
+	off := []int{}
+	for i, chat := range chats {
+		if b.off(&watched{realm: realm, chat: chat}) {
+			off = append(off, i)
+		}
+	}
+	return off
+}
+
+func (b *switchboard) off(w *watched) bool {
 	if w.chat == "" {
 		return b.watcher.AllOff(w.realm.Tenant())
 	}
@@ -90,9 +108,9 @@ func (b *switchboard) changed() {
 	b.metrics.switched.Set(float64(b.watcher.Everybody()))
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for o, w := range b.open {
+	for w := range b.open {
 		if b.off(w) {
-			o.dismiss(causeSwitchedOff, switchedOff(), switchWindow)
+			w.by.dismiss(causeSwitchedOff, switchedOff(), switchWindow)
 		}
 	}
 }

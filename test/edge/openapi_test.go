@@ -64,6 +64,14 @@ func TestOpenAPIIsTrue(t *testing.T) {
 	do(call{400, "POST", "/chat/live", "", `{"chat_id":"c","protocol":2}`, nil, "unsupported_protocol", ""})
 	do(call{400, "GET", "/chat/live", "/chat/live", "", nil, "bad_request", ""})
 	do(call{413, "POST", "/chat/live", "", harness.Live("c") + strings.Repeat(" ", 64<<10), nil, "too_large", ""})
+	many := func(chat, more string) string {
+		return fmt.Sprintf(`{"protocol":1,"synced":true,"chats":[{"chat_id":%q}%s]}`, chat, more)
+	}
+	do(call{200, "POST", "/chats/live", "", many("ended", `,{"chat_id":"live","run_id":"`+string(live.ID())+`","after_seq":1}`), nil, "", "<place>"})
+	do(call{200, "POST", "/chats/live", "", many("idle", ""), nil, "", "<place>"})
+	do(call{400, "POST", "/chats/live", "", many("c", `,{"chat_id":"c"}`), nil, "bad_request", ""})
+	do(call{400, "POST", "/chats/live", "", `{"chats":[{"chat_id":"c"}],"protocol":2}`, nil, "unsupported_protocol", ""})
+	do(call{413, "POST", "/chats/live", "", many("c", "") + strings.Repeat(" ", 128<<10), nil, "too_large", ""})
 	do(call{200, "GET", "/runs/{run_id}", run(live.ID(), ""), "", nil, "", ""})
 	do(call{200, "GET", "/runs/{run_id}", run(ended.ID(), ""), "", nil, "", ""})
 	do(call{404, "GET", "/runs/{run_id}", run(nobody, ""), "", nil, "not_found", ""})
@@ -175,6 +183,7 @@ func TestOpenAPIIsTrue(t *testing.T) {
 	})
 	do(call{503, "POST", "/chat/live", "", harness.Live("ended"), nil, "switched_off", ""})
 	do(call{503, "GET", "/chat/live", "/chat/live?chat_id=ended", "", nil, "switched_off", ""})
+	do(call{503, "POST", "/chats/live", "", many("ended", ""), nil, "switched_off", ""})
 	do(call{503, "GET", "/runs/active", "", "", nil, "switched_off", ""})
 
 	for path, item := range c.doc.Paths.Map() {
