@@ -7,9 +7,9 @@ import type { Subscriber } from "rxjs";
 import { madeBy } from "./agui-made.js";
 import { terminal } from "./agui-terminal.js";
 import { Connection } from "./connection.js";
-import { follow, lost } from "./follow.js";
-import { RejoinError } from "./types.js";
-import type { End, Event, Listener, Options, SendOptions, Sent } from "./types.js";
+import { follow } from "./follow.js";
+import { aborted, attach, notShown, sendTurn, stopRun } from "./turn.js";
+import type { End, Event, Listener, Options, SendOptions } from "./types.js";
 
 export { RejoinError } from "./types.js";
 export type { End } from "./types.js";
@@ -40,10 +40,11 @@ export interface RejoinRunParameters extends RunAgentParameters {
 interface Watch {
   readonly connection: Connection;
   /** Settles once the run is known. */
-  sent: Promise<unknown>;
+  readonly found: Promise<string | null>;
   /** Ends it as aborted; the run goes on. */
   leave(): void;
   aborted: boolean;
+  timer?: ReturnType<typeof setTimeout>;
 }
 
 /** What the agent had before a run said anything: where a replay of that run begins. */
@@ -66,6 +67,7 @@ export class RejoinAgent extends AbstractAgent {
   private watch: Watch | null = null;
   private before: Before | null = null;
   private attached: Connection | null = null;
+  private shownRun: string | null = null;
   private ended: End | null = null;
 
   constructor(config: RejoinAgentConfig = {}) {
@@ -77,7 +79,7 @@ export class RejoinAgent extends AbstractAgent {
 
   /** The run that is watched or was watched last, by the relay's id. */
   get runId(): string | null {
-    return this.shown?.state.runId ?? null;
+    return this.shownRun;
   }
 
   /** How that run ended. With persisted false its answer is not saved by the producer. */
@@ -92,17 +94,16 @@ export class RejoinAgent extends AbstractAgent {
 
   /** Sends the input once, however often the Observable is subscribed to, and yields the events of its run. */
   override run(input: RunAgentInput): Events {
-    const clientToken = crypto.randomUUID();
+    const { kind, onActive } = this.config;
+    const options = { clientToken: crypto.randomUUID(), ...(kind && { kind }), ...(onActive && { onActive }) };
     const before = { messages: [...this.messages], state: this.state };
     return events((out) => {
       const connection = this.begin();
-      const { kind, onActive } = this.config;
-      void connection.open(input.threadId, { follow: false });
-      const sent = connection.send({ ...input }, { clientToken, ...(kind && { kind }), ...(onActive && { onActive }) });
-      return this.show(connection, out, sent.then((turn: Sent) => {
-        this.before = { runId: turn.runId, ...before };
-        return turn.runId;
-      }));
+      return this.show(connection, out, async (wanted) => {
+        const runId = await sendTurn(connection, input.threadId, { ...input }, options, wanted);
+        this.before = { runId, ...before };
+        return runId;
+      });
     });
   }
 
@@ -115,24 +116,23 @@ export class RejoinAgent extends AbstractAgent {
     await this.detachActiveRun();
     const connection = this.begin();
     try {
-      const found = await attach(connection, this.threadId);
-      if (this.shown !== connection) return { result: undefined, newMessages: [] }; // another one has taken its place
-      if (found) this.rewind(connection);
+      if ((await attach(connection, this.threadId)) !== null) this.rewind(connection);
       this.attached = connection;
       return await this.abortedBy(abortController, () => super.connectAgent(rest, subscriber));
     } catch (error) {
-      if (this.shown === connection) connection.close();
+      if (this.shown !== connection) return { result: undefined, newMessages: [] }; // another one has taken its place
+      this.put(connection);
       throw error;
     } finally {
-      this.attached = null;
+      if (this.attached === connection) this.attached = null;
     }
   }
 
   protected override connect(input: RunAgentInput): Events {
     return events((out) => {
       const connection = this.attached ?? this.begin();
-      const found = this.attached ? Promise.resolve() : attach(connection, input.threadId);
-      return this.show(connection, out, found.then(() => connection.state.runId));
+      const attached = this.attached !== null;
+      return this.show(connection, out, async () => (attached ? connection.state.runId : attach(connection, input.threadId)));
     });
   }
 
@@ -148,8 +148,12 @@ export class RejoinAgent extends AbstractAgent {
       watch.leave();
       return;
     }
-    watch.sent.then(() => watch.connection.stop("aborted")).catch(() => watch.leave());
-    setTimeout(() => watch.leave(), stopPatience);
+    const stop = async (): Promise<void> => {
+      const runId = await watch.found;
+      if (runId !== null) await stopRun(watch.connection, runId);
+    };
+    stop().catch(() => watch.leave());
+    watch.timer = setTimeout(() => watch.leave(), stopPatience);
   }
 
   /**
@@ -157,12 +161,14 @@ export class RejoinAgent extends AbstractAgent {
    * the id of the run that goes on, where the answer starts one: connectAgent shows it. Throws as Connection.answer does.
    */
   async answer(requestId: string, outcome: Readonly<Record<string, unknown>>, runId?: string): Promise<string | null> {
+    const named = runId ?? this.shownRun;
+    if (named === null) throw notShown();
     let connection = this.shown;
-    if (runId !== undefined && connection?.state.runId !== runId) {
+    if (connection?.state.runId !== named) {
       connection = this.begin();
-      await attach(connection, this.threadId, runId);
+      if ((await attach(connection, this.threadId, named)) !== named) throw notShown();
+      this.shownRun = named;
     }
-    if (!connection) throw new RejoinError("not_found", "no run was watched that could have asked; name the run");
     const next = await connection.answer(requestId, outcome);
     this.pendingInterrupts = this.pendingInterrupts.filter((interrupt) => interrupt.id !== requestId);
     return next;
@@ -173,7 +179,7 @@ export class RejoinAgent extends AbstractAgent {
     cloned.config = this.config;
     cloned.url = this.url;
     cloned.headers = { ...this.headers };
-    cloned.shown = cloned.watch = cloned.before = cloned.attached = cloned.ended = null;
+    cloned.shown = cloned.watch = cloned.before = cloned.attached = cloned.shownRun = cloned.ended = null;
     return cloned;
   }
 
@@ -187,18 +193,24 @@ export class RejoinAgent extends AbstractAgent {
     this.shown?.close();
     const connection = this.connection({ ...this.config, url: this.url, headers: this.headers, seed: null });
     if (this.config.onChange) connection.subscribe(this.config.onChange);
-    this.ended = null;
+    this.ended = this.shownRun = null;
     this.shown = connection;
     return connection;
   }
 
-  /** Tells out of the run that found names, or of nothing where it names none. */
-  private show(connection: Connection, out: Subscriber<BaseEvent>, found: Promise<string | null>): () => void {
+  /** Tells out of the run that `find` finds, or of nothing where it finds none. */
+  private show(connection: Connection, out: Subscriber<BaseEvent>, find: (wanted: () => boolean) => Promise<string | null>): () => void {
     let unfollow = (): void => {};
-    const last = terminal((event: Event) => out.next(event as unknown as BaseEvent));
-    const watch: Watch = { connection, sent: found, aborted: false, leave: () => out.error(new DOMException("the run was left", "AbortError")) };
+    let asks = false;
+    const last = terminal((event: Event) => {
+      asks = isInterrupt(event);
+      out.next(event as unknown as BaseEvent);
+    });
+    const found = find(() => !watch.aborted);
+    const watch: Watch = { connection, found, aborted: false, leave: () => out.error(aborted()) };
     this.watch = watch;
-    found.then((runId) => {
+    const settled = found.then((runId) => {
+      if (this.shown === connection) this.shownRun = runId;
       if (out.closed) return;
       if (runId === null) {
         out.complete();
@@ -221,9 +233,18 @@ export class RejoinAgent extends AbstractAgent {
     }).catch((error: unknown) => out.error(error));
     return () => {
       unfollow();
+      clearTimeout(watch.timer);
       if (this.watch === watch) this.watch = null;
-      if (!connection.state.end) connection.close(); // one that has ended stays, for answers
+      // What is being sent is sent; and a run that has ended to ask is to be answered.
+      void settled.then(() => {
+        if (!asks || this.shown !== connection) this.put(connection);
+      });
     };
+  }
+
+  private put(connection: Connection): void {
+    connection.close();
+    if (this.shown === connection) this.shown = null;
   }
 
   /** Takes out of messages and state what the connection's run has made of them, for it is told from its beginning. */
@@ -251,13 +272,12 @@ export class RejoinAgent extends AbstractAgent {
   }
 }
 
-function events(subscribe: (out: Subscriber<BaseEvent>) => () => void): Events {
-  return new Observable<BaseEvent>(subscribe) as unknown as Events;
+/** Whether the run has ended to ask. */
+function isInterrupt(event: Event): boolean {
+  const outcome = event["outcome"];
+  return event.type === "RUN_FINISHED" && typeof outcome === "object" && outcome !== null && "type" in outcome && outcome.type === "interrupt";
 }
 
-/** Whether the chat has a run to watch. Throws where that could not be found out. */
-async function attach(connection: Connection, chatId: string, runId?: string): Promise<boolean> {
-  const found = await connection.open(chatId, { follow: false, ...(runId !== undefined && { runId }) });
-  if (!found.attached && found.reason !== "no_run" && found.reason !== "gone") throw lost(found.reason);
-  return found.attached;
+function events(subscribe: (out: Subscriber<BaseEvent>) => () => void): Events {
+  return new Observable<BaseEvent>(subscribe) as unknown as Events;
 }

@@ -34,7 +34,9 @@ export function follow(connection: Connection, runId: string, follower: Follower
   function take(state: State, change: Change | null): void {
     if (over) return;
     if (state.runId !== runId) {
-      if (held || state.status === "failed") fail(state.status === "failed" ? state.reason : "gone");
+      // What the connection says before it has tried to show this run is of no account.
+      if (held) fail("gone");
+      else if (change && lostIt(state)) fail(state.reason);
       return;
     }
     if (change?.type === "event" && held === state.events) follower.event(change.event);
@@ -43,8 +45,8 @@ export function follow(connection: Connection, runId: string, follower: Follower
     if (state.end) {
       finish();
       follower.end(state.end);
-    } else if (state.status === "failed" || state.status === "idle") {
-      fail(state.reason ?? "gone");
+    } else if (lostIt(state)) {
+      fail(state.reason);
     }
   }
 
@@ -67,6 +69,11 @@ export function follow(connection: Connection, runId: string, follower: Follower
     finish();
     follower.fail(lost(reason ?? "interrupted"));
   }
+}
+
+/** Whether the connection does not look for a run any more. */
+function lostIt(state: State): boolean {
+  return state.status === "failed" || (state.status === "idle" && (state.reason === "no_run" || state.reason === "gone"));
 }
 
 /** The error that says why a run cannot be watched. */
