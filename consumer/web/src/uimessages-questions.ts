@@ -1,0 +1,96 @@
+// Questions to people: as data, and as approvals where they have options. A client knows approvals only of tool calls: that of the
+// question if it still waits, else one that stands for the question.
+
+import type { Event } from "./types.js";
+import { fieldsOf, textOf } from "./uimessages-data.js";
+import type { Fields } from "./uimessages-data.js";
+import type { Tools } from "./uimessages-tools.js";
+import type { Tell } from "./uimessages.js";
+
+const maxQuestions = 64; // open at once
+const maxId = 256;
+const maxValue = 16 << 10; // of what is kept of a question
+
+interface Question {
+  readonly name: string;
+  readonly part: string; // id of its data part
+  readonly value: Fields | null; // null where it is too large to be kept
+  tool: string; // id of the tool call that waits for it; "" where it is no approval
+  own: boolean; // that tool call stands for the question itself
+}
+
+export interface Questions {
+  /** Takes a CUSTOM event that asks, or closes what was asked; false for any other. */
+  take(event: Event): boolean;
+}
+
+export function questionsOf(send: Tell, tools: Tools): Questions {
+  const open = new Map<string, Question>();
+
+  function ask(name: string, id: string, value: Fields): boolean {
+    if (open.has(id) || open.size === maxQuestions) return false;
+    const question: Question = {
+      name, part: textOf(value["messageId"]) || id, value: JSON.stringify(value).length <= maxValue ? value : null, tool: "", own: false,
+    };
+    open.set(id, question);
+    send({ type: `data-${name}`, id: question.part, data: value });
+    if (optionsOf(value).length === 0) return true;
+    question.tool = textOf(value["toolCallId"]);
+    const tool = tools.get(question.tool);
+    if (tool && !tool.input && !tool.output && !tool.asked) {
+      tool.asked = true;
+    } else {
+      question.tool = id;
+      question.own = true;
+      tools.standFor(id, name, value);
+    }
+    send({ type: "tool-approval-request", approvalId: id, toolCallId: question.tool });
+    return true;
+  }
+
+  function resolve(question: Question, id: string, value: Fields): void {
+    open.delete(id);
+    send({ type: `data-${question.name}`, id: question.part, data: { ...question.value, ...value } });
+    const tool = tools.get(question.tool);
+    if (question.tool === "" || !tool || tool.output) return;
+    tool.asked = false;
+    const approved = allows(question.value, fieldsOf(value["outcome"]));
+    send({ type: "tool-approval-response", approvalId: id, approved });
+    if (!question.own) return;
+    tool.output = true;
+    if (approved) tools.output(question.tool, value["outcome"]);
+    else if (textOf(value["status"]) === "selected") send({ type: "tool-output-denied", toolCallId: question.tool });
+    else tools.outputError(question.tool, textOf(value["status"]) || "closed");
+  }
+
+  return {
+    take(event) {
+      const name = textOf(event["name"]);
+      const value = fieldsOf(event["value"]);
+      const id = textOf(value?.["requestId"]);
+      if (!value || id === "" || id.length > maxId) return false;
+      const of = name.endsWith(".request") ? name.slice(0, -".request".length) : "";
+      if (of !== "" && ask(of, id, value)) return true;
+      const question = open.get(id);
+      if (!question || name !== `${question.name}.resolved`) return false;
+      resolve(question, id, value);
+      return true;
+    },
+  };
+}
+
+function optionsOf(value: Fields | null): readonly unknown[] {
+  const options = value?.["options"];
+  return Array.isArray(options) ? options : [];
+}
+
+/** Whether an outcome chooses an option that allows something: by the option's kind where it has one, else by its id. */
+export function allows(value: Fields | null, outcome: Fields | null): boolean {
+  const chosen = textOf(outcome?.["optionId"]);
+  if (textOf(outcome?.["outcome"]) !== "selected" || chosen === "") return false;
+  let says = chosen;
+  for (const option of optionsOf(value).map(fieldsOf)) {
+    if (textOf(option?.["optionId"]) === chosen) says = textOf(option?.["kind"]) || says;
+  }
+  return /^(allow|approve|accept|yes|ok)/i.test(says);
+}
