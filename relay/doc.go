@@ -25,6 +25,9 @@
 //	message.go       what a request brings to a chat, and within which bounds
 //	headers.go       which of its headers an agent may see
 //	send.go          /chat/send, /chat/steer-send, and /chat: a message and its stream
+//	doors.go         clients of other ecosystems: what was asked before, and what takes a chat
+//	agui.go          /agui/{chat_id} for stock AG-UI clients
+//	uichat.go        /api/chat for those of the AI SDK
 //	control.go       /chat/stop and /chat/answer
 //	resume.go        the input of the turn after an interrupt
 //	turn_failure.go  what a client is told when the queue refuses
@@ -40,6 +43,7 @@
 //	chunks.go        frames of any size through a buffer of bounded size
 //	wire.go          protocol 1
 //	legacy.go        plain AG-UI for stock clients
+//	uiwire.go        the AI SDK's UI message stream; uimessages/ is what its chunks say
 //	observers.go     who is watching: admission, age, leaving
 //	spread.go        how long each stays away, should the relay die
 //	limits.go        how much anybody may have of a relay

@@ -119,6 +119,10 @@ func beginStream(w http.ResponseWriter, id subjects.RunID) {
 // anything is read of the run, so that proxies and clients know where they are.
 func (s *Server) stream(ctx context.Context, w http.ResponseWriter, r *http.Request, o *observer, wire wire, run *lateReader) {
 	from := time.Now()
+	ui, _ := wire.(*uiWire)
+	if ui != nil {
+		w.Header().Set(uiHeader, uiVersion)
+	}
 	beginStream(w, run.id)
 	s.metrics.opened.WithLabelValues(wire.name()).Inc()
 	s.metrics.observers.Inc()
@@ -145,4 +149,7 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	c := st.finish(err)
 	traceFrames(tracing.Current(ctx), st)
 	s.closed(ctx, run.id, wire.name(), c, err, out, from, slog.Int("frames", st.frames), slog.Uint64("from", st.first), slog.Uint64("to", st.last))
+	if ui != nil && ui.cut {
+		panic(http.ErrAbortHandler)
+	}
 }

@@ -37,6 +37,10 @@ type message struct {
 	turns.SendRequest
 	legacy bool
 	synced bool
+
+	derived     bool   // the client token is not the client's own
+	asksNothing bool   // it is to watch what there is
+	messageID   string // by which the client knows the answer already; "" for none
 }
 
 // messageFields are those of its body: protocol 1's own, or a stock client's
@@ -54,6 +58,11 @@ type messageFields struct {
 
 // readMessage reads a message. leave gives back the room that it takes.
 func (s *Server) readMessage(w http.ResponseWriter, r *http.Request) (m *message, leave func(), err error) {
+	return s.readMessageAs(w, r, s.parseMessage)
+}
+
+// readMessageAs is readMessage for bodies of another form.
+func (s *Server) readMessageAs(w http.ResponseWriter, r *http.Request, parse func([]byte) (*message, error)) (m *message, leave func(), err error) {
 	if err := s.maySend(r.Context()); err != nil {
 		return nil, nil, err
 	}
@@ -61,7 +70,7 @@ func (s *Server) readMessage(w http.ResponseWriter, r *http.Request) (m *message
 	r.Body = in
 	body, err := readBody(w, r, int64(s.cfg.Turns.MaxInput()+envelope))
 	if err == nil {
-		m, err = s.parseMessage(body)
+		m, err = parse(body)
 	}
 	if err != nil {
 		s.sendRefused(err)
@@ -136,16 +145,30 @@ func (s *Server) parseMessage(body []byte) (*message, error) {
 	if in.ChatID == nil {
 		m.Input = body
 	}
-	if limit := s.cfg.Turns.MaxInput(); len(m.Input) > limit {
-		return nil, problem.New(problem.TooLarge, "input has %d bytes; allowed are %d", len(m.Input), limit)
+	if err := s.checkInput(m.Input); err != nil {
+		return nil, err
 	}
-	if in.OnActive != nil {
-		if *in.OnActive == "" {
-			return nil, problem.New(problem.BadRequest, "on_active is empty; allowed are reject, queue and supersede")
-		}
-		m.OnActive = runs.OnActive(*in.OnActive)
+	return m, m.onActive(in.OnActive)
+}
+
+// checkInput bounds an input.
+func (s *Server) checkInput(input json.RawMessage) error {
+	if limit := s.cfg.Turns.MaxInput(); len(input) > limit {
+		return problem.New(problem.TooLarge, "input has %d bytes; allowed are %d", len(input), limit)
 	}
-	return m, nil
+	return nil
+}
+
+// onActive takes the field on_active, nil where it is missing.
+func (m *message) onActive(on *string) error {
+	if on == nil {
+		return nil
+	}
+	if *on == "" {
+		return problem.New(problem.BadRequest, "on_active is empty; allowed are reject, queue and supersede")
+	}
+	m.OnActive = runs.OnActive(*on)
+	return nil
 }
 
 // acting is the context of what is done for a request whose body has been read.

@@ -51,7 +51,7 @@ var (
 	snapshotCauses = []string{"attach", "replaced", "ahead", "window", "gap"}
 	frameTypes     = []string{consumer.Snapshot.String(), consumer.Event.String(), consumer.Synced.String(), consumer.End.String()}
 	refusals       = []string{"full", "owner", "run", "draining", "switched_off"}
-	wires          = []string{protocol1{}.name(), (*legacy)(nil).name(), wireControls, wireActive, wireShared}
+	wires          = []string{protocol1{}.name(), (*legacy)(nil).name(), (*uiWire)(nil).name(), wireControls, wireActive, wireShared}
 	sends          = []string{"started", "queued", "steered", "repeated"}
 )
 

@@ -18,6 +18,7 @@ type watch struct {
 	realm  subjects.Realm
 	chat   string
 	legacy bool
+	ui     *uiWire // nil for any other wire
 	wait   time.Duration
 	run    subjects.RunID // "" for none; any string is possible
 	after  *uint64        // nil for none
@@ -40,7 +41,10 @@ func (q watch) options() consumer.ReadOptions {
 }
 
 func (q watch) wire() wire {
-	if q.legacy {
+	switch {
+	case q.ui != nil:
+		return q.ui
+	case q.legacy:
 		return &legacy{}
 	}
 	return protocol1{}

@@ -61,6 +61,7 @@ func (s *Server) table() []route {
 			route{post, "/chat/steer-send", observing, s.handle(s.steerSend)},
 			route{post, "/chat/stop", observing, s.handle(s.stop)},
 			route{post, "/chat/answer", observing, s.handle(s.answer)})
+		all = append(all, s.doors()...)
 	}
 	if s.cfg.Active != nil {
 		all = append(all, route{get, "/runs/active", observing, s.handle(s.activeRuns)})

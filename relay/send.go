@@ -74,7 +74,13 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	defer leave() // it may be called twice
+	defer leave()
+	bring := func(context.Context) (turns.Sent, error) { return s.bring(m, s.cfg.Turns.Send) }
+	return s.answered(w, r, m, leave, bring, watch{legacy: m.legacy, synced: m.synced})
+}
+
+// answered brings a message and serves its run's stream. leave may be called twice.
+func (s *Server) answered(w http.ResponseWriter, r *http.Request, m *message, leave func(), bring func(context.Context) (turns.Sent, error), q watch) error {
 	o, ctx, err := s.observers.admit(r.Context())
 	if err == nil {
 		defer o.done()
@@ -88,7 +94,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	}
 	var sent turns.Sent
 	if err == nil {
-		sent, err = s.bring(m, s.cfg.Turns.Send)
+		sent, err = bring(ctx)
 	}
 	if err == nil && sent.Repeated {
 		_, err = s.entryOf(ctx, sent.RunID) // one that has left is no stream
@@ -96,7 +102,6 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	if err == nil {
 		err = o.watches(sent.RunID)
 	}
-	q := watch{legacy: m.legacy, synced: m.synced}
 	leave() // the stream may last for hours
 	if err != nil {
 		s.refused(err)

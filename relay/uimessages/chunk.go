@@ -1,9 +1,6 @@
 package uimessages
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "encoding/json"
 
 // Emit takes one chunk, a JSON object in pieces that follow one another. They are valid only
 // while it runs.
@@ -54,13 +51,11 @@ func (o *object) done() [][]byte { return append(o.pieces, append(o.buf, '}')) }
 
 // quote is a JSON string without escapes that only HTML needs.
 func quote(s string) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
+	b, err := encode(s)
+	if err != nil {
 		panic(err) // a string always marshals
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return b
 }
 
 // fields are the members of a JSON object, as written; nil for any other value. Of several

@@ -9,6 +9,7 @@
 //	data.go      activities, state, custom events: data parts
 //	end.go       how a message ends
 //	chunk.go     chunks, and reading events
+//	input.go     the other way: what a client posts, as a RunAgentInput
 //
 // The same events make the same chunks, and a snapshot's events, which are the same but
 // for joined deltas, chunks that make the same message. consumer/testdata/uimessages says so
