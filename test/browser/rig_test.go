@@ -39,8 +39,16 @@ func newRig(t *testing.T, cfg rigConfig) *rig {
 // play runs a script against the rig. more are further actions, env further words for the script.
 func (r *rig) play(script string, more actions, env ...string) {
 	r.t.Helper()
-	do := r.site.actions(r.relays[0].URL, r.relays[1].URL)
-	maps.Copy(do, r.stage.actions())
+	r.site.play(r.t, script, []string{r.relays[0].URL, r.relays[1].URL}, r.stage, more, env...)
+}
+
+// play runs a script with what a site before those relays, and a stage, can do.
+func (s *site) play(t *testing.T, script string, relays []string, on *stage, more actions, env ...string) {
+	t.Helper()
+	do := s.actions(relays...)
+	if on != nil {
+		maps.Copy(do, on.actions())
+	}
 	maps.Copy(do, more)
-	play(r.t, script, do, append(env, "SITE="+r.site.url)...)
+	play(t, script, do, append(env, "SITE="+s.url)...)
 }
