@@ -2,11 +2,13 @@ package relay_test
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/rejoin/rejoin/consumer"
+	"github.com/rejoin/rejoin/subjects"
 )
 
 func TestSnapshotThenLiveThenEnd(t *testing.T) {
@@ -43,4 +45,29 @@ func TestGoodCursorReplaysWhatFollows(t *testing.T) {
 		require.Zero(t, o.snapshots)
 		require.Equal(t, text(5), o.text)
 	}
+}
+
+// Who has the end of a run, and says so, is not given it again, saved or not, and gets the chat's next one.
+func TestARunWhoseEndIsKnownIsNotGivenAgain(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t, nil)
+	r := f.start("c")
+	r.deltas(3)
+	r.finish(subjects.End{Reason: subjects.ReasonError})
+	again := f.live(`{"chat_id":"c","protocol":1}`)
+	again.toEnd()
+	require.Equal(t, text(3), again.text, "a run that was not saved is given to who asks afresh")
+	body := fmt.Sprintf(`{"chat_id":"c","protocol":1,"ended_run_id":%q`, r.id())
+	require.Equal(t, http.StatusNoContent, f.do(http.MethodPost, "/chat/live", body+`}`).status)
+	require.Equal(t, http.StatusNoContent, f.do(http.MethodPost, "/chat/live", body+`,"wait_ms":50}`).status)
+
+	next := make(chan *run, 1)
+	go func() { next <- f.start("c") }()
+	o := f.live(body + `,"wait_ms":30000}`)
+	n := <-next
+	n.deltas(2)
+	n.finish(done)
+	o.toEnd()
+	require.Equal(t, n.id(), o.resp.Header.Get("Rejoin-Run-Id"))
+	require.Equal(t, text(2), o.text)
 }

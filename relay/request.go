@@ -22,12 +22,17 @@ type watch struct {
 	wait   time.Duration
 	run    subjects.RunID // "" for none; any string is possible
 	after  *uint64        // nil for none
+	ended  subjects.RunID // whose end the client has, and which it does not want again; "" for none
 	synced bool
 }
 
 // find is the question which run to watch.
 func (q watch) find() consumer.FindRequest {
-	return consumer.FindRequest{Realm: q.realm, ChatID: q.chat, RunID: q.run, Wait: q.wait}
+	req := consumer.FindRequest{Realm: q.realm, ChatID: q.chat, RunID: q.run, Wait: q.wait}
+	if q.run == "" {
+		req.After = q.ended
+	}
+	return req
 }
 
 // options say where to begin in the run that was found. A legacy client has no
@@ -52,13 +57,14 @@ func (q watch) wire() wire {
 
 // fields are those of a body, protocol 1's own or a stock client's RunAgentInput.
 type fields struct {
-	ChatID   *string         `json:"chat_id"`
-	ThreadID *string         `json:"threadId"`
-	Protocol json.RawMessage `json:"protocol"`
-	WaitMS   milliseconds    `json:"wait_ms"`
-	RunID    string          `json:"run_id"`
-	AfterSeq problem.Int     `json:"after_seq"`
-	Synced   bool            `json:"synced"`
+	ChatID     *string         `json:"chat_id"`
+	ThreadID   *string         `json:"threadId"`
+	Protocol   json.RawMessage `json:"protocol"`
+	WaitMS     milliseconds    `json:"wait_ms"`
+	RunID      string          `json:"run_id"`
+	AfterSeq   problem.Int     `json:"after_seq"`
+	EndedRunID string          `json:"ended_run_id"`
+	Synced     bool            `json:"synced"`
 }
 
 // parseBody reads the body of POST /chat/live.
@@ -99,7 +105,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 }
 
 func (in fields) watch(legacy bool) (watch, error) {
-	q := watch{legacy: legacy, wait: time.Duration(in.WaitMS), run: subjects.RunID(in.RunID), synced: in.Synced}
+	q := watch{legacy: legacy, wait: time.Duration(in.WaitMS), run: subjects.RunID(in.RunID), ended: subjects.RunID(in.EndedRunID), synced: in.Synced}
 	if err := checkProtocol(in.Protocol); err != nil {
 		return q, err
 	}
