@@ -6,7 +6,7 @@
  * nothing, so that five attempts are not spent in a moment.
  */
 export function delay(n: number, first: number, max: number): number {
-  const ceiling = Math.min(max, first * 2 ** Math.min(n, 30));
+  const ceiling = Math.min(max, first * 2 ** n);
   return n < 2 ? Math.random() * ceiling : ceiling * (1 + Math.random()) / 2;
 }
 

@@ -10,6 +10,11 @@ import { watchPage } from "./wake.js";
 
 const nothing: State = { chatId: null, status: "idle", runId: null, seq: 0, events: [], end: null, reason: null };
 
+/** As random as crypto.randomUUID, which only secure contexts have. */
+const random = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
+
+const missing = (code: string): never => { throw new RejoinError(code, "open a chat first"); };
+
 /** One connection, which can be pointed from chat to chat. */
 export class Connection {
   #state = nothing;
@@ -43,21 +48,21 @@ export class Connection {
    * or a close, makes this one's promise resolve as `interrupted`.
    */
   open(chatId: string, options: OpenOptions = {}): Promise<Attach> {
-    const { runId, afterSeq } = options;
+    const { runId } = options;
     const state = this.#state;
     const same = state.chatId === chatId;
     if (this.#session && same && (runId === undefined || runId === state.runId)) return this.retry();
     this.#leave();
-    const seed = runId === undefined ? load(this.options, chatId) : null;
-    const own: Session = session(chatId, { ...options, ...(seed && { runId: seed.runId, afterSeq: seed.seq }) }, this.#source, this.options, hostOf(
-      this.options, () => this.#state, (patch, change) => this.#set(patch, change), () => own === this.#session,
-    ));
+    const seed = runId === undefined && load(this.options, chatId);
+    if (seed) options = { ...options, runId: seed.runId, afterSeq: seed.seq };
+    const own: Session = session(chatId, options, this.#source, this.options, hostOf(this.options, () => this.#state, this.#set));
     this.#session = own;
     this.#tabs.open();
     this.#unwatch ??= watchPage(() => { this.#tabs.open(); this.#session?.hurry(); }, () => { this.#keep(); this.#session?.suspend(); this.#tabs.close(); });
     if (!same) {
-      const held = afterSeq === undefined ? null : { runId, seq: afterSeq };
-      this.#set({ ...nothing, events: [], ...held, ...seed, chatId, status: "connecting" }, (events) => ({ type: "reset", events }));
+      const { runId: held = null, afterSeq: seq } = options;
+      const events = seed ? seed.events : [];
+      this.#set({ ...nothing, chatId, status: "connecting", runId: seq === undefined ? null : held, seq: seq ?? 0, events }, { type: "reset", events });
     }
     return own.attach();
   }
@@ -114,7 +119,7 @@ export class Connection {
     return Array.isArray(turns) ? (turns as Turn[]) : [];
   }
 
-  async #send(path: string, input: Input, { kind, onActive, clientToken = crypto.randomUUID() }: SendOptions): Promise<Sent> {
+  async #send(path: string, input: Input, { kind, onActive, clientToken = random() }: SendOptions): Promise<Sent> {
     const chatId = this.#chat();
     const before = this.#state.runId;
     let sent: { run_id?: unknown; turn_id?: unknown } = {};
@@ -129,7 +134,7 @@ export class Connection {
       const { status, code, message } = err as RejoinError;
       if (code === "unauthenticated" || (status && status !== 502 && status !== 504)) throw err; // it was refused
       runId = await this.#observe(chatId, before);
-      if (runId === null) throw new RejoinError("unacknowledged", `nobody knows whether the message arrived: ${message}`, status, { client_token: clientToken });
+      if (runId === null) throw new RejoinError("unacknowledged", `perhaps not sent: ${message}`, status, { client_token: clientToken });
     }
     this.#tabs.changed(chatId);
     return { runId, turnId: (sent.turn_id as string | null | undefined) ?? null, clientToken, acknowledged: "run_id" in sent };
@@ -158,27 +163,17 @@ export class Connection {
     });
   }
 
-  #chat(): string {
-    const { chatId } = this.#state;
-    if (chatId === null) throw new RejoinError("no_chat", "open a chat first");
-    return chatId;
-  }
+  #chat(): string { return this.#state.chatId ?? missing("no_chat"); }
 
-  #shown(): { chat_id: string; run_id: string } {
-    const chat_id = this.#chat();
-    const { runId } = this.#state;
-    if (runId === null) throw new RejoinError("no_run", "the chat shows no run");
-    return { chat_id, run_id: runId };
-  }
+  #shown() { return { chat_id: this.#chat(), run_id: this.#state.runId ?? missing("no_run") }; }
 
-  #set(patch: Partial<State>, change: (events: State["events"]) => Change = () => ({ type: "status" })): void {
+  readonly #set = (patch: Partial<State>, change: Change = { type: "status" }): void => {
     const own = this.#session;
-    const state = (this.#state = { ...this.#state, ...patch });
-    const told = change(state.events);
+    this.#state = { ...this.#state, ...patch };
     for (const { call } of [...this.#listeners]) {
-      if (this.#session === own) call(this.#state, told); // unless one of them has opened another chat, or closed
+      if (this.#session === own) call(this.#state, change); // unless one of them has opened another chat, or closed
     }
-  }
+  };
 
   #leave(): void {
     this.#keep();

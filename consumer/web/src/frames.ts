@@ -12,12 +12,12 @@ export class Malformed extends Error {}
 
 const isObject = (v: unknown): boolean => typeof v === "object" && !!v && !Array.isArray(v);
 
+/** What each member of a frame of this type has to be. */
 const sound: Readonly<Record<string, (f: Record<string, unknown>) => boolean>> = {
   STREAM_SNAPSHOT: (f) => Array.isArray(f["events"]) && f["events"].every(isObject),
   STREAM_EVENT: (f) => isObject(f["event"]),
   STREAM_SYNCED: () => true,
-  STREAM_END: (f) => typeof f["persisted"] === "boolean" && typeof f["superseded"] === "boolean" && typeof f["reason"] === "string" &&
-    ["string", "undefined"].includes(typeof (f["next_run_id"] ?? undefined)),
+  STREAM_END: (f) => [f["persisted"], f["superseded"], f["reason"], f["next_run_id"] ?? ""].map((v) => typeof v).join() === "boolean,boolean,string,string",
 };
 
 /** The frame that a message's data holds; null for a type that is not known, which is passed over. Throws Malformed. */
@@ -26,13 +26,11 @@ export function parseFrame(data: string): Frame | null {
   try {
     f = JSON.parse(data) as Record<string, unknown>;
   } catch {
-    throw new Malformed("no JSON");
+    throw new Malformed();
   }
-  if (!isObject(f) || typeof f["type"] !== "string") throw new Malformed("no type");
+  if (!isObject(f) || typeof f["type"] !== "string") throw new Malformed();
   const check = Object.hasOwn(sound, f["type"]) && sound[f["type"]];
   if (!check) return null;
-  if (!f["run_id"] || typeof f["run_id"] !== "string" || !Number.isSafeInteger(f["seq"]) || (f["seq"] as number) < 0 || !check(f)) {
-    throw new Malformed(`a bad ${f["type"]}`);
-  }
+  if (!f["run_id"] || typeof f["run_id"] !== "string" || !Number.isSafeInteger(f["seq"]) || (f["seq"] as number) < 0 || !check(f)) throw new Malformed();
   return f as unknown as Frame;
 }

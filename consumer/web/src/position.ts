@@ -34,7 +34,7 @@ export function position(): Position {
     apply(f) {
       const { type, run_id: runId, seq } = f;
       if (type === "STREAM_SNAPSHOT") {
-        if (furthest.get(runId) === Infinity) throw new Malformed("a superseded run again");
+        if (furthest.get(runId) === Infinity) throw new Malformed();
         return { deliver: true, progress: move(runId, seq) };
       }
       if (cursor?.runId === runId) {
@@ -46,7 +46,7 @@ export function position(): Position {
           return { deliver: true, progress: type === "STREAM_END" };
         }
       }
-      throw new Malformed(`a gap before ${type} ${seq}`);
+      throw new Malformed(); // a gap, or another run
     },
     leave(superseded) {
       if (cursor && superseded) furthest.set(cursor.runId, Infinity);

@@ -48,7 +48,7 @@ export function requestsOf(options: Options): Requests {
       if (body) headers["Content-Type"] = "application/json";
       if (bearer) headers["Authorization"] = `Bearer ${bearer}`;
       const response = await (options.fetch ?? fetch)((options.url ?? "") + path, {
-        method, signal, headers, cache: "no-store", credentials: options.credentials ?? "same-origin",
+        method, signal, headers, cache: "no-store", ...(options.credentials && { credentials: options.credentials }),
         ...(body ? { body: JSON.stringify(body) } : {}),
       });
       if (response.status !== 401 || refused || typeof source !== "function") return response;
@@ -74,21 +74,21 @@ export function requestsOf(options: Options): Requests {
 
 async function problemOf(response: Response): Promise<RejoinError> {
   const { status } = response;
-  const body: unknown = await response.json().catch(() => null); // a proxy's page: the status says enough
-  const problem = (typeof body === "object" && body ? body : {}) as Record<string, unknown>;
-  return new RejoinError(String(problem["code"] ?? `http_${status}`), String(problem["detail"] ?? problem["title"] ?? `HTTP ${status}`), status, problem);
+  const problem = { ...((await response.json().catch(() => null)) as Record<string, unknown> | null) }; // where it is a proxy's page, the status says enough
+  return new RejoinError(String(problem["code"] ?? `http_${status}`), String(problem["detail"] ?? `HTTP ${status}`), status, problem);
 }
 
-const reasons: Readonly<Record<number, Reason>> = { 401: "unauthenticated", 403: "forbidden", 404: "not_found", 408: "timeout", 425: "timeout", 429: "too_many" };
-const codes: Readonly<Record<string, Reason>> = { switched_off: "switched_off", too_many_requests: "too_many" };
+const reasons: Readonly<Record<number | string, Reason>> = {
+  401: "unauthenticated", 403: "forbidden", 404: "not_found", 429: "too_many", too_many_requests: "too_many", switched_off: "switched_off",
+};
 
 /** Why an answer to an attempt to watch is no stream, whether a repetition can not help, and after how many milliseconds it can at the earliest. */
 export async function refusalOf(response: Response): Promise<{ reason: Reason; final: boolean; after: number }> {
   const { status } = response;
   const { code } = await problemOf(response);
-  const passing = status >= 500 || status === 408 || status === 425 || status === 429;
+  const passing = status >= 500 || [408, 425, 429].includes(status);
   return {
-    reason: codes[code] ?? reasons[status] ?? (passing ? "unavailable" : "refused"),
+    reason: reasons[code] ?? reasons[status] ?? (passing ? "unavailable" : "refused"),
     final: !passing,
     after: Number(response.headers.get("Retry-After")) * 1000 || 0, // a date is not worth its parser: the client's own wait does
   };

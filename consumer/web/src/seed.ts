@@ -15,7 +15,7 @@ const key = (options: Options, chatId: string) => `rejoin:${options.url ?? ""}:$
 export function load(options: Options, chatId: string): Seed | null {
   try {
     const s = JSON.parse(options.seed!.getItem(key(options, chatId))!) as Seed;
-    return typeof s.runId === "string" && s.seq > 0 && Number.isSafeInteger(s.seq) && Array.isArray(s.events) ? s : null;
+    return typeof s.runId === "string" && s.seq > 0 && Array.isArray(s.events) ? s : null;
   } catch {
     return null; // there is none, or somebody else's, or the storage is closed to us
   }

@@ -117,7 +117,7 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
     if (first || !final) host.broke(reason, first, now - began);
     settle({ attached: false, reason });
     if (first && !final && !follow) return goOn(false); // an attempt was all that was asked for
-    if (final || fruitless >= most) {
+    if (!closed && (final || fruitless >= most)) {
       host.gaveUp(reason, fruitless, now - brokenAt);
       brokenAt = 0;
       return false; // until the page is shown again, or attach is called
@@ -150,7 +150,7 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
     tried++;
     const outcome = await source({
       chat_id: chatId, wait_ms: willing, run_id: cursor?.runId ?? named, after_seq: cursor?.seq,
-      ended_run_id: cursor || named ? undefined : ended,
+      ended_run_id: ended,
     }, {
       heard: () => { heard = Date.now(); },
       frame: (f) => {
@@ -159,6 +159,7 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
         const { deliver, progress } = at.apply(f);
         if (first) attached(began);
         first = false;
+        if (signal.aborted) return false; // whoever was told has left
         if (progress) {
           good = true;
           fruitless = 0;
@@ -182,7 +183,7 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
       const rest = notBefore - Date.now();
       if (rest > 0) {
         await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, Math.min(rest, 2 ** 31 - 1));
+          const timer = setTimeout(resolve, Math.min(rest, 1e9));
           wakeUp = () => { clearTimeout(timer); resolve(); };
         });
         wakeUp = null;

@@ -20,7 +20,7 @@ export function decoder(limit: number): Decoder {
 
   const gather = (part: string) => {
     if (part) line.push(part);
-    if ((size += part.length) > limit) throw new RangeError(`a message of more than ${limit} characters`);
+    if ((size += part.length) > limit) throw new RangeError();
   };
 
   /** Ends the line, and where it was blank the message; false where `take` wants no more. */

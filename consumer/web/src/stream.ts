@@ -9,7 +9,7 @@ export interface Ask {
   readonly chat_id: string;
   readonly run_id?: string | undefined;
   readonly after_seq?: number | undefined;
-  /** The run whose end is known already: a newer one is waited for. */
+  /** The run whose end is known already: where no other is named, a newer one is waited for. */
   readonly ended_run_id?: string | undefined;
   readonly wait_ms: number;
 }

@@ -120,8 +120,7 @@ export interface Options {
 
 /** What a team can count. `ms` are milliseconds since the attempt, or the break, began. */
 export type Metric =
-  | { readonly type: "attach"; readonly outcome: "attached" | Reason; readonly ms: number }
-  | { readonly type: "resume"; readonly outcome: "resumed" | Reason; readonly attempts: number; readonly ms: number }
+  | { readonly type: "attach" | "resume"; readonly outcome: "attached" | Reason; readonly attempts: number; readonly ms: number }
   | { readonly type: "reset"; readonly events: number } // a snapshot replaced what was held of the same run
   | { readonly type: "give_up"; readonly reason: Reason; readonly attempts: number; readonly ms: number }
   | { readonly type: "end"; readonly reason: string; readonly persisted: boolean };

@@ -4,13 +4,12 @@
 export function watchPage(wake: () => void, sleep: () => void): () => void {
   if (typeof document === "undefined") return () => {};
   const shown = () => { if (!document.hidden) wake(); };
-  const all: [EventTarget, string, () => void][] = [
-    [document, "visibilitychange", shown],
-    [document, "resume", shown], // thawed
-    [window, "pageshow", wake], // also without `persisted`: some browsers do not say
-    [window, "online", wake],
-    [window, "pagehide", sleep], // an open connection would keep the page out of the back/forward cache
-  ];
-  for (const [target, name, f] of all) target.addEventListener(name, f);
-  return () => { for (const [target, name, f] of all) target.removeEventListener(name, f); };
+  const all = new AbortController();
+  const on = (target: EventTarget, name: string, f: () => void) => target.addEventListener(name, f, all);
+  on(document, "visibilitychange", shown);
+  on(document, "resume", shown); // thawed
+  on(window, "pageshow", wake); // also without `persisted`: some browsers do not say
+  on(window, "online", wake);
+  on(window, "pagehide", sleep); // an open connection would keep the page out of the back/forward cache
+  return () => all.abort();
 }
