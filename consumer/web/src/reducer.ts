@@ -26,11 +26,17 @@ export function advance(held: Held, events: Iterable<Event>): Held {
   return { ...next, view: same ? view : { messages, questions, state, terminal } };
 }
 
-/** With what the run was asked: a turn's input, of either form. */
+/** With what the run was asked, a turn's input of either form, in front of what it says. A text becomes `user-<run_id>`. */
 export function ask(held: Held, runId: string, input: Readonly<Record<string, unknown>>): Held {
   const words = text(input["text"]);
-  const messages = input["messages"] ?? (words === null ? [] : [{ id: `user-${runId}`, role: "user", content: words }]);
-  return advance(held, [{ type: "RUN_STARTED", input: { ...input, messages } }]);
+  const whole = given(input["messages"] ?? (words === null ? [] : [{ id: `user-${runId}`, role: "user", content: words }]));
+  const have = new Map(held.view.messages.map((m) => [keyOf(m), m]));
+  const came = whole.messages.filter((m) => !have.has(keyOf(m)));
+  const messages = addMissing(whole.messages, held.view.messages).map((m) => have.get(keyOf(m)) ?? m);
+  return {
+    ...held, view: came.length > 0 ? { ...held.view, messages } : held.view, silent: new Set([...held.silent, ...whole.silent]),
+    given: new Map([...held.given, ...came.map((m) => [keyOf(m), m] as const)]),
+  };
 }
 
 function step(d: Draft, e: Event): void {
