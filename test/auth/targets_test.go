@@ -28,6 +28,9 @@ var asked = map[string]struct {
 		return request{"/chat/live", body("chat_id", t.chat, "protocol", 1, "run_id", t.run)}
 	}, own: 200},
 	"GET /chat/live":              {about: func(t target) request { return request{"/chat/live?chat_id=" + t.chat, ""} }, own: 200},
+	"POST /chats/live": {about: func(t target) request {
+		return request{"/chats/live", body("protocol", 1, "chats", []map[string]any{{"chat_id": t.chat, "run_id": t.run}})}
+	}, own: 200},
 	"GET /chat/{chat_id}/history": {about: func(t target) request { return request{"/chat/" + t.chat + "/history", ""} }, own: 200},
 	"GET /chat/{chat_id}/session": {about: func(t target) request { return request{"/chat/" + t.chat + "/session", ""} }, own: 200},
 	"GET /runs/active":            {about: func(target) request { return request{"/runs/active", ""} }, own: 200},
