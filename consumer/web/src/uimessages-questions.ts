@@ -15,13 +15,25 @@ interface Question {
   readonly name: string;
   readonly part: string; // id of its data part
   readonly value: Fields | null; // null where it is too large to be kept
+  readonly options: readonly Option[];
   tool: string; // id of the tool call that waits for it; "" where it is no approval
   own: boolean; // that tool call stands for the question itself
+}
+
+/** Something to choose in answer to a question. */
+interface Option {
+  readonly id: string;
+  /** Whether it allows what is asked: by its kind where it has one, else by its id. */
+  readonly allows: boolean;
 }
 
 export interface Questions {
   /** Takes a CUSTOM event that asks, or closes what was asked; false for any other. */
   take(event: Event): boolean;
+  /** The ids of approvals that wait for an answer. */
+  approvals(): readonly string[];
+  /** The outcome that says yes or no to an approval that waits; null for any other. */
+  outcome(id: string, approved: boolean): Fields | null;
 }
 
 export function questionsOf(send: Tell, tools: Tools): Questions {
@@ -29,12 +41,12 @@ export function questionsOf(send: Tell, tools: Tools): Questions {
 
   function ask(name: string, id: string, value: Fields): boolean {
     if (open.has(id) || open.size === maxQuestions) return false;
-    const question: Question = {
-      name, part: textOf(value["messageId"]) || id, value: JSON.stringify(value).length <= maxValue ? value : null, tool: "", own: false,
-    };
+    const options = optionsOf(value);
+    const kept = JSON.stringify(value).length <= maxValue ? value : null;
+    const question: Question = { name, part: textOf(value["messageId"]) || id, value: kept, options, tool: "", own: false };
     open.set(id, question);
     send({ type: `data-${name}`, id: question.part, data: value });
-    if (optionsOf(value).length === 0) return true;
+    if (options.length === 0) return true;
     question.tool = textOf(value["toolCallId"]);
     const tool = tools.get(question.tool);
     if (tool && !tool.input && !tool.output && !tool.asked) {
@@ -54,7 +66,10 @@ export function questionsOf(send: Tell, tools: Tools): Questions {
     const tool = tools.get(question.tool);
     if (question.tool === "" || !tool || tool.output) return;
     tool.asked = false;
-    const approved = allows(question.value, fieldsOf(value["outcome"]));
+    const outcome = fieldsOf(value["outcome"]);
+    const chosen = textOf(outcome?.["outcome"]) === "selected" ? textOf(outcome?.["optionId"]) : "";
+    const approved = chosen !== "" && (question.options.findLast(({ id: of }) => of === chosen)?.allows ?? allows(chosen));
+    tool.decided = approved;
     send({ type: "tool-approval-response", approvalId: id, approved });
     if (!question.own) return;
     tool.output = true;
@@ -64,6 +79,13 @@ export function questionsOf(send: Tell, tools: Tools): Questions {
   }
 
   return {
+    approvals: () => [...open].filter(([, { tool }]) => tool !== "").map(([id]) => id),
+    outcome(id, approved) {
+      const question = open.get(id);
+      if (!question?.tool) return null;
+      const option = question.options.find((one) => one.id !== "" && one.allows === approved);
+      return option ? { outcome: "selected", optionId: option.id } : { outcome: "cancelled" };
+    },
     take(event) {
       const name = textOf(event["name"]);
       const value = fieldsOf(event["value"]);
@@ -79,18 +101,14 @@ export function questionsOf(send: Tell, tools: Tools): Questions {
   };
 }
 
-function optionsOf(value: Fields | null): readonly unknown[] {
-  const options = value?.["options"];
-  return Array.isArray(options) ? options : [];
+function optionsOf(value: Fields): readonly Option[] {
+  const options = value["options"];
+  return Array.isArray(options) ? options.map(fieldsOf).map((option) => {
+    const id = textOf(option?.["optionId"]);
+    return { id, allows: allows(textOf(option?.["kind"]) || id) };
+  }) : [];
 }
 
-/** Whether an outcome chooses an option that allows something: by the option's kind where it has one, else by its id. */
-export function allows(value: Fields | null, outcome: Fields | null): boolean {
-  const chosen = textOf(outcome?.["optionId"]);
-  if (textOf(outcome?.["outcome"]) !== "selected" || chosen === "") return false;
-  let says = chosen;
-  for (const option of optionsOf(value).map(fieldsOf)) {
-    if (textOf(option?.["optionId"]) === chosen) says = textOf(option?.["kind"]) || says;
-  }
+function allows(says: string): boolean {
   return /^(allow|approve|accept|yes|ok)/i.test(says);
 }

@@ -14,6 +14,7 @@ export interface Tool {
   input: boolean; // still comes
   output: boolean; // has come
   asked: boolean; // a question about it is open
+  decided?: boolean; // what was answered
 }
 
 export interface Tools {
@@ -35,6 +36,8 @@ export interface Tools {
   waiting(): boolean;
   /** Ends all input. */
   close(): void;
+  /** Gives an output to calls that were decided about and have none. */
+  settle(): void;
 }
 
 export function toolsOf(send: Tell): Tools {
@@ -95,6 +98,14 @@ export function toolsOf(send: Tell): Tools {
     waiting: () => [...known.values()].some((tool) => !tool.output),
     close() {
       for (const id of [...known.keys()]) tools.end(id);
+    },
+    settle() {
+      for (const [id, tool] of known) {
+        if (tool.output || tool.decided === undefined) continue;
+        tool.output = true;
+        if (tool.decided) tools.output(id, null);
+        else send({ type: "tool-output-denied", toolCallId: id });
+      }
     },
     take(event) {
       const id = textOf(event["toolCallId"]);

@@ -13,6 +13,7 @@ import { chunkedOf } from "./uimessages-chunked.js";
 import { dataOf, fieldsOf, textOf } from "./uimessages-data.js";
 import { partsOf } from "./uimessages-parts.js";
 import { questionsOf } from "./uimessages-questions.js";
+import type { Questions } from "./uimessages-questions.js";
 import { toolsOf } from "./uimessages-tools.js";
 
 export interface Chunk {
@@ -22,7 +23,7 @@ export interface Chunk {
 
 export type Tell = (chunk: Chunk) => void;
 
-export interface Mapper {
+export interface Mapper extends Pick<Questions, "approvals" | "outcome"> {
   /** Whether the client has been told how the message ends: it reads nothing more. */
   readonly over: boolean;
   event(event: Event): void;
@@ -30,10 +31,15 @@ export interface Mapper {
   end(end: End): void;
   /** Closes what is open of a message that is told no further. */
   close(): void;
+  /** Whether the input of a tool call is still coming: a message cannot be told in two there. */
+  inputOpen(): boolean;
 }
 
-/** Makes the chunks of one message of the events of one run. messageId is what the client shall know it by. */
-export function mapper(messageId: string, tell: Tell): Mapper {
+/**
+ * Makes the chunks of one message of the events of one run. messageId is what the client shall know it by. With `settles` a tool call that
+ * was decided about, and has no result when the run is over, is given one: a client that sends by itself would send it again and again.
+ */
+export function mapper(messageId: string, tell: Tell, settles = false): Mapper {
   let begun = false; // start was told
   let used = false; // something was, since the last start-step
   let over = false;
@@ -122,6 +128,7 @@ export function mapper(messageId: string, tell: Tell): Mapper {
       if (over) return;
       begin();
       close();
+      if (settles) tools.settle();
       const { nextRunId, ...said } = end;
       send({ type: "data-rejoin-end", data: { ...said, ...(nextRunId !== undefined && { next_run_id: nextRunId }) }, transient: true });
       const why = failure(end);
@@ -136,6 +143,9 @@ export function mapper(messageId: string, tell: Tell): Mapper {
       else tell({ type: "finish", finishReason: finishReason() });
     },
     close,
+    inputOpen: tools.inputOpen,
+    approvals: questions.approvals,
+    outcome: questions.outcome,
   };
 }
 
