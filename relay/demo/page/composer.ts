@@ -51,7 +51,7 @@ export function composer(send: (words: string) => void, stop: () => void): Compo
       show(hint, busy || !offered);
       text(hint, !busy ? "" : killed ? "Its producer is dead. What you send now waits until the run has its end." : "It is answering. What you send now reaches it in mid-answer.");
       text(button.querySelector("span")!, busy && !killed ? "Steer" : busy ? "Queue" : "Send");
-      attribute(field, "placeholder", busy && !killed ? "Say something while it answers" : "Write a message");
+      attribute(field, "placeholder", busy && !killed ? "Say something" : "Write a message");
     },
     restore(words) {
       if (!field.value) field.value = words;

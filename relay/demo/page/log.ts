@@ -7,7 +7,8 @@ import { newMessage, type Shown } from "./message.js";
 const step = 150; // messages shown at first, and more at each request
 
 export interface Log {
-  draw(messages: readonly Message[], openQuestions: ReadonlySet<string>): void;
+  /** busy: a run is under way, so that what is not complete still grows. */
+  draw(messages: readonly Message[], openQuestions: ReadonlySet<string>, busy: boolean): void;
   /** Another chat begins with nothing. */
   clear(): void;
 }
@@ -25,6 +26,7 @@ export function log(target: HTMLElement, earlier: HTMLButtonElement, onMore: () 
   let round = 0;
   let last: readonly Message[] | null = null;
   let asked = "";
+  let growing = false;
   earlier.addEventListener("click", () => {
     most += step;
     last = null;
@@ -38,9 +40,11 @@ export function log(target: HTMLElement, earlier: HTMLButtonElement, onMore: () 
     }
   };
   return {
-    draw(messages, openQuestions) {
+    draw(messages, openQuestions, busy) {
       const questions = [...openQuestions].join();
-      if (messages === last && questions === asked) return;
+      const turned = busy !== growing; // what is not complete looks otherwise then
+      if (messages === last && questions === asked && !turned) return;
+      growing = busy;
       last = messages;
       asked = questions;
       round++;
@@ -57,7 +61,7 @@ export function log(target: HTMLElement, earlier: HTMLButtonElement, onMore: () 
         k.round = round;
         if (place === k.shown.node) place = place.nextElementSibling;
         else target.insertBefore(k.shown.node, place);
-        if (k.message !== message) k.shown.draw(message);
+        if (k.message !== message || turned) k.shown.draw(message, busy);
         k.message = message;
       }
       sweep();

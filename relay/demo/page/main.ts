@@ -25,7 +25,7 @@ const draw = everyFrame(() => {
   const entry = book.entries.find((e) => e.id === open) ?? { id: open, title: "", at: 0 };
   const killed = view.busy && view.runId !== null && view.runId === killedRun;
   chats.draw(open);
-  conversation.draw(view.messages, new Set(view.questions.map((q) => q.id)));
+  conversation.draw(view.messages, new Set(view.questions.map((q) => q.id)), view.busy);
   asked.draw(view.questions);
   lines.draw(view);
   if (killedRun !== null && !killed && !view.busy) {
@@ -38,7 +38,6 @@ const draw = everyFrame(() => {
   show(hero, view.messages.length === 0 && !view.busy);
   announce(view);
   panel.draw();
-  scroll.after();
 });
 
 const wire = tapWire(draw);

@@ -6,19 +6,20 @@ import { outcomeOf } from "./words.js";
 
 export interface Shown {
   readonly node: HTMLElement;
-  draw(message: Message): void;
+  /** busy: its run is under way. */
+  draw(message: Message, busy: boolean): void;
 }
 
 type Of<K extends Message["kind"]> = Extract<Message, { kind: K }>;
 
 export function newMessage(message: Message): Shown {
   const node = el("article", { class: `message ${message.kind}`, "data-kind": message.kind, "data-id": message.id });
-  const draw = drawers[message.kind](node) as (m: Message) => void;
+  const draw = drawers[message.kind](node) as Shown["draw"];
   return { node, draw };
 }
 
 /** How each kind is drawn into its node: what it is made of, and then what each change does. */
-const drawers: { readonly [K in Message["kind"]]: (node: HTMLElement) => (message: Of<K>) => void } = {
+const drawers: { readonly [K in Message["kind"]]: (node: HTMLElement) => (message: Of<K>, busy: boolean) => void } = {
   user(node) {
     const words = said();
     node.append(who("You"), words);
@@ -27,9 +28,9 @@ const drawers: { readonly [K in Message["kind"]]: (node: HTMLElement) => (messag
   assistant(node) {
     const words = said();
     node.append(who("Agent"), words);
-    return (m) => {
+    return (m, busy) => {
       text(words, m.text);
-      growing(node, !m.complete);
+      growing(node, busy && !m.complete);
     };
   },
   reasoning(node) {
@@ -38,10 +39,10 @@ const drawers: { readonly [K in Message["kind"]]: (node: HTMLElement) => (messag
     const details = el("details", { open: true }, title, words);
     node.append(details);
     let complete = false;
-    return (m) => {
-      text(title, m.complete ? "Thought" : "Thinking");
+    return (m, busy) => {
+      text(title, m.complete || !busy ? "Thought" : "Thinking");
       text(words, m.text);
-      growing(node, !m.complete);
+      growing(node, busy && !m.complete);
       if (m.complete && !complete) details.open = false; // and is the reader's from then on
       complete = m.complete;
     };
@@ -53,13 +54,13 @@ const drawers: { readonly [K in Message["kind"]]: (node: HTMLElement) => (messag
     const result = el("code", { class: "tool-result" });
     const answer = el("p", {}, el("span", { class: "tool-word" }, "gives"), " ", result);
     node.append(el("p", { class: "tool-head" }, el("span", { class: "tool-word" }, "Tool"), " ", name, " ", state), el("p", {}, args), answer);
-    return (m) => {
+    return (m, busy) => {
       text(name, m.name);
       text(args, m.complete ? pretty(m.args) : m.args);
       text(result, pretty(m.result ?? ""));
       show(answer, m.result !== null);
-      text(state, m.result === null ? "at work" : "done");
-      growing(node, m.result === null);
+      text(state, m.result !== null ? "done" : busy ? "at work" : "broken off");
+      growing(node, busy && m.result === null);
     };
   },
   activity(node) {

@@ -52,12 +52,16 @@ const marks: Readonly<Record<Line["kind"], readonly [string, string]>> = {
 
 function newLine(line: Line): HTMLElement {
   const [mark, meaning] = marks[line.kind];
-  const sign = el("span", { class: "mark", title: meaning, "aria-hidden": "true" }, mark);
-  const { label, about } = explain(line);
-  const node = el("li", { class: `line ${line.kind}`, "data-frame": label || undefined }, sign, el("span", { class: "hidden" }, `${meaning}: `));
-  if (label) node.append(el("span", { class: "label", title: meanings[label] ?? meaning }, label.replace("STREAM_", "")), " ");
-  node.append(el("code", {}, about + (line.more > 0 ? ` … ${line.more.toLocaleString("en")} more` : "")));
-  return node;
+  const { label, seq, about } = explain(line);
+  const type = meanings[label] ? [el("span", { class: "label", title: meanings[label] }, el("span", { class: "prefix" }, "STREAM_"), label.slice(7)), " "] : [];
+  const number = seq ? [el("span", { class: "seq" }, seq), " "] : [];
+  const summary = el("summary", {}, el("span", { class: "mark", title: meaning, "aria-hidden": "true" }, mark), el("span", { class: "hidden" }, `${meaning}: `),
+    ...type, ...number, el("code", {}, about));
+  const details = el("details", {}, summary);
+  details.addEventListener("toggle", () => {
+    if (details.open && details.childElementCount === 1) details.append(el("code", { class: "raw" }, line.text + (line.more > 0 ? ` … ${line.more.toLocaleString("en")} more` : "")));
+  });
+  return el("li", { class: `line ${line.kind}`, "data-frame": label || undefined }, details);
 }
 
 const meanings: Readonly<Record<string, string>> = {
@@ -68,11 +72,18 @@ const meanings: Readonly<Record<string, string>> = {
   STREAM_IDLE: "A chat of a shared stream has nothing to watch at the moment",
 };
 
-/** The type of a frame and what it carries, without what every frame repeats. */
-function explain(line: Line): { label: string; about: string } {
-  if (line.kind !== "frame") return { label: "", about: line.text };
-  const label = /^\{"type":"(STREAM_[A-Z]+)"/.exec(line.text)?.[1] ?? "";
-  const seq = /"seq":(\d+)/.exec(line.text)?.[1];
-  const rest = label === "" ? line.text : line.text.replace(/^\{"type":"STREAM_[A-Z]+",?/, "").replace(/^"run_id":"[^"]*",?/, "").replace(/^"seq":\d+,?/, "").replace(/\}$/, "");
-  return { label, about: seq ? `${seq}  ${rest}` : rest };
+interface Explained {
+  readonly label: string;
+  readonly seq: string;
+  readonly about: string;
+}
+
+/** A frame in one line: its type, its number, and what it carries. */
+function explain(line: Line): Explained {
+  const label = line.kind === "frame" ? /^\{"type":"(STREAM_[A-Z]+)"/.exec(line.text)?.[1] ?? "" : "";
+  const seq = label ? /"seq":(\d+)/.exec(line.text)?.[1] ?? "" : "";
+  let about = line.text;
+  if (label) about = about.replace(/^\{"type":"STREAM_[A-Z]+",?/, "").replace(/^"run_id":"[^"]*",?/, "").replace(/^"seq":\d+,?/, "").replace(/\}$/, "");
+  if (label === "STREAM_EVENT") about = about.replace(/^"event":\{"type":"(\w+)",?/, "$1 ").replace(/\}$/, "").replace(/"(messageId|threadId|runId|toolCallId)":"[^"]*",?/g, "").replace(/^(\w+) "delta":/, "$1 ");
+  return { label, seq, about: about.slice(0, 240) };
 }
