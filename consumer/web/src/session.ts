@@ -11,7 +11,7 @@ const patience = 30_000;
 const steadyAfter = 30_000;
 /** A relay that waits for less than it is asked to, in milliseconds, may be asked again at once from here on. */
 const leastWait = 1_000;
-/** An attempt that is as young as this, in milliseconds, is not repeated because the page was shown again. */
+/** An attempt that is as young as this, in milliseconds, is not repeated at once because the page was shown again: only when it has brought nothing since by then. */
 const young = 1_000;
 
 /** Who is told what happens. */
@@ -57,6 +57,8 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
   let wakeUp: (() => void) | null = null; // cuts a pause short
   let callers: ((a: Attach) => void)[] = [];
   let dialled = 0; // when the last attempt began
+  let heard = 0; // when it last brought anything
+  let doubt: ReturnType<typeof setTimeout> | undefined; // until an attempt that was too young has to have brought something
   let notBefore = 0; // when the next one may
   let fruitless = 0; // attempts in a row that brought nothing
   let early = 0; // 204s in a row that came before their time
@@ -70,10 +72,10 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
     for (const call of all) call(a);
   };
 
-  /** Whether to go on; not to rests until attach is called. */
+  /** Nothing more is done until attach is called, unless there is more to do. */
   const goOn = (more: boolean) => {
     resting = !more;
-    return more;
+    if (resting) notBefore = Infinity;
   };
 
   const over = (end: EndFrame) => {
@@ -84,7 +86,7 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
     named = (superseded && end.next_run_id) || undefined;
     waiting = !superseded;
     host.over(end);
-    return goOn(superseded || follow);
+    goOn(superseded || follow);
   };
 
   const nothing = (willing: number, took: number) => {
@@ -102,7 +104,7 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
     // A relay, or a cache before it, that does not wait must not be asked in a circle.
     early = willing && took < leastWait ? early + 1 : 0;
     if (early) notBefore = Date.now() + 1000 + wait(early);
-    return goOn(follow);
+    goOn(follow);
   };
 
   const broke = (reason: Reason, { final, after = 0 }: Outcome, good: boolean, began: number) => {
@@ -117,13 +119,14 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
     if (first || !final) host.broke(reason, first, now - began);
     settle({ attached: false, reason });
     if (first && !final && !follow) return goOn(false); // an attempt was all that was asked for
-    if (!closed && (final || fruitless >= most)) {
-      host.gaveUp(reason, fruitless, now - brokenAt);
+    if (!final && fruitless < most) {
+      notBefore = now + Math.min(after, maxAsked) + wait(fruitless);
+    } else if (!closed) {
+      notBefore = Infinity; // until the page is shown again, or attach is called
+      const since = brokenAt;
       brokenAt = 0;
-      return false; // until the page is shown again, or attach is called
+      host.gaveUp(reason, fruitless, now - since);
     }
-    notBefore = now + Math.min(after, maxAsked) + wait(fruitless);
-    return true;
   };
 
   const attached = (began: number) => {
@@ -135,8 +138,8 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
     settle({ attached: true });
   };
 
-  /** Makes one attempt and decides what follows: false where nothing does. */
-  const step = async (): Promise<boolean> => {
+  /** Makes one attempt and decides what follows. */
+  const step = async () => {
     const began = (dialled = Date.now());
     const { signal } = (attempt = new AbortController());
     const cursor = at.cursor();
@@ -144,7 +147,7 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
     let first = true; // no frame has come yet
     let known = false; // but some of the run whose end is known
     let good = false;
-    let heard = began;
+    heard = began;
     let end: EndFrame | undefined;
     redial = false;
     tried++;
@@ -170,39 +173,44 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
       },
     }, signal);
     attempt = null;
-    if (closed) return false;
-    if (end) return over(end);
-    if (redial) return true;
-    if (outcome.nothing || (first && known)) return nothing(willing, Date.now() - began);
-    return broke(outcome.reason ?? "interrupted", outcome, good || (!first && heard - began >= steadyAfter), began);
+    if (closed) return;
+    if (end) over(end);
+    else if (redial) return;
+    else if (outcome.nothing || (first && known)) nothing(willing, Date.now() - began);
+    else broke(outcome.reason ?? "interrupted", outcome, good || (!first && heard - began >= steadyAfter), began);
   };
 
   const run = async () => {
-    running = true;
-    for (let more = true; more && !closed; ) {
+    for (running = true; !closed; ) {
       const rest = notBefore - Date.now();
       if (rest > 0) {
         await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, Math.min(rest, 1e9));
+          const timer = rest < Infinity ? setTimeout(resolve, rest) : undefined;
           wakeUp = () => { clearTimeout(timer); resolve(); };
         });
         wakeUp = null;
       } else {
-        more = await step();
+        await step();
       }
     }
-    running = false;
   };
 
   const hurry = () => {
     if (closed || resting) return;
+    if (notBefore === Infinity) fruitless = 0;
     notBefore = 0;
-    if (!running) {
-      fruitless = 0;
-      void run();
-    } else if (attempt && Date.now() - dialled > young) {
-      redial = true;
-      attempt.abort();
+    if (!running) void run();
+    else if (attempt) {
+      const now = Date.now();
+      const rest = dialled + young - now;
+      clearTimeout(doubt);
+      if (rest > 0) {
+        const own = attempt;
+        doubt = setTimeout(() => { if (own === attempt && heard <= now) hurry(); }, rest + 1);
+      } else {
+        redial = true;
+        attempt.abort();
+      }
     }
     wakeUp?.();
   };
@@ -230,6 +238,7 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
       atOnce();
     },
     suspend() {
+      clearTimeout(doubt);
       redial = true;
       notBefore = Infinity;
       attempt?.abort();
@@ -237,6 +246,7 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
     },
     close() {
       closed = true;
+      clearTimeout(doubt);
       attempt?.abort();
       wakeUp?.();
       settle({ attached: false, reason: "interrupted" });

@@ -7,7 +7,8 @@ export function watchPage(wake: () => void, sleep: () => void): () => void {
   const all = new AbortController();
   const on = (target: EventTarget, name: string, f: () => void) => target.addEventListener(name, f, all);
   on(document, "visibilitychange", shown);
-  on(document, "resume", shown); // thawed
+  on(document, "freeze", sleep); // what is open now brings nothing any more, not even its end, once the page is thawed
+  on(document, "resume", wake); // thawed
   on(window, "pageshow", wake); // also without `persisted`: some browsers do not say
   on(window, "online", wake);
   on(window, "pagehide", sleep); // an open connection would keep the page out of the back/forward cache
