@@ -17,6 +17,6 @@ export function shared(requests: Requests, direct: Source): Source {
       n < own
         ? locks.request(`rejoin:${origin}:${n}`, { ifAvailable: true }, (lock) => (lock ? direct(ask, ear, signal) : seat(n + 1)))
         : (await import("./crowd.js")).together(url ? href : origin, origin, requests, direct)(ask, ear, signal); // loaded by the few who need it
-    return seat(0).catch(() => ({ reason: "network" })); // a page that is put away gets no lock
+    return seat(0).catch(() => direct(ask, ear, signal)); // a page that is put away gets no lock, and an old page may find no crowd.js
   };
 }
