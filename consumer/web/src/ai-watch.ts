@@ -44,6 +44,7 @@ export function watch(connection: Connection, runId: string, { messageId, pauses
   let kept: Chunk[] = []; // what nobody has been told yet
   let over: { readonly error?: unknown } | null = null;
   let skipping = skips;
+  let replaying = true; // what the connection has already is told in one go
   let timer: ReturnType<typeof setTimeout> | undefined;
   const waiting = new Set<() => void>();
   const answered = new Set<string>(); // approvals whose answers are under way
@@ -63,25 +64,32 @@ export function watch(connection: Connection, runId: string, { messageId, pauses
     event(event) {
       map.event(event);
       if (map.over) finish(); // of an error nothing more is read
-      else if (connection.state.status === "live") current();
+      else if (!replaying && connection.state.status === "live") current();
     },
     end(end) {
-      skipping = false;
+      skipped();
       map.end(end);
       finish();
     },
     fail(error) {
-      skipping = false;
+      skipped();
       map.close();
       finish(error);
     },
   });
+  replaying = false;
   if (over) unfollow();
   else if (connection.state.status === "live") current();
 
+  /** From here on everything is told. What is open the client has closed. */
+  function skipped(): void {
+    if (skipping) map.close();
+    skipping = false;
+  }
+
   /** All that is known so far has been told. */
   function current(): void {
-    skipping = false;
+    skipped();
     settle();
     if (!pauses || timer !== undefined) return;
     timer = setTimeout(() => { // what came at the same time belongs to the question

@@ -147,7 +147,7 @@ test("SEND-02 supersession, loss and persisted false with a failed save are erro
   const relay = new Relay();
   relay.onSend = (run) => relay.say(run, ...answer(run, chatId, pieces).slice(0, 4));
   const { chunks, done } = read(await transport(relay).sendMessages(sending()));
-  await until(() => relay.open === 1);
+  await until(() => chunks.length > 3);
   relay.intercept = () => new Response(null, { status: 204 });
   relay.cut();
   assert.equal((await done as { code: string }).code, "gone");
