@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 
+	"github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/internal/problem"
 	"github.com/rejoin/rejoin/internal/turns"
 )
@@ -32,8 +34,16 @@ func (s *Server) agui(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer leave()
-	bring := func(ctx context.Context) (turns.Sent, error) { return s.bringOnce(ctx, m) }
-	return s.answered(w, r, m, leave, bring, watch{legacy: true})
+	q := &watch{legacy: true}
+	bring := func(ctx context.Context) (turns.Sent, error) {
+		sent, err := s.bringOnce(ctx, m)
+		if sent.Repeated {
+			q.reset = m.reset
+		}
+		m.reset = nil
+		return sent, err
+	}
+	return s.answered(w, r, m, leave, bring, q)
 }
 
 func (s *Server) parseRunInput(chat string, body []byte) (*message, error) {
@@ -57,41 +67,74 @@ func (s *Server) parseRunInput(chat string, body []byte) (*message, error) {
 			return nil, err
 		}
 	}
-	return m, props.Rejoin.on(m, in.asked())
+	asked, n := in.asked()
+	err := props.Rejoin.on(m, asked)
+	if err != nil {
+		return nil, err
+	}
+	m.reset, err = in.reset(n)
+	return m, err
+}
+
+// reset is the event that takes back what the client has of the answer, which is all after
+// its first n messages; nil where it has nothing. A stock client keeps reasoning that a
+// snapshot does not name, and adds to what it has of it, so that it is named and emptied.
+func (in *runAgentInput) reset(n int) ([]byte, error) {
+	if n == 0 || n == len(in.Messages) {
+		return nil, nil
+	}
+	left := slices.Clone(in.Messages[:n])
+	for _, raw := range in.Messages[n:] {
+		var m map[string]json.RawMessage
+		if json.Unmarshal(raw, &m) != nil || string(m["role"]) != `"reasoning"` {
+			continue
+		}
+		m["content"] = json.RawMessage(`""`)
+		empty, err := marshal(m)
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, empty)
+	}
+	return marshal(struct {
+		Type     agui.Type         `json:"type"`
+		Messages []json.RawMessage `json:"messages"`
+	}{agui.MessagesSnapshot, left})
 }
 
 // asked is the last message that the agent did not write itself, and the answers to what it
-// has asked; nil where there is neither. What follows the message is what is there of its
-// answer: a client that was cut off sends it along.
-func (in *runAgentInput) asked() any {
-	last := lastOf(in.Messages, func(role string) bool { return role != "assistant" && role != "reasoning" && role != "activity" })
+// has asked; nil where there is neither. n is how many messages there are up to that one: what
+// follows is what the client has of its answer, where it was cut off.
+func (in *runAgentInput) asked() (asked any, n int) {
+	last, n := lastOf(in.Messages, func(role string) bool { return role != "assistant" && role != "reasoning" && role != "activity" })
 	if last == nil && in.Resume == nil {
-		return nil
+		return nil, 0
 	}
-	return []any{last, in.Resume}
+	return []any{last, in.Resume}, n
 }
 
-// lastOf is what identifies the last message whose role is one of those wanted: its place among
-// them where it has no id, its id and what it says. nil for none.
-func lastOf(messages []json.RawMessage, wanted func(role string) bool) any {
+// lastOf is what identifies the last message whose role is one of those wanted: its id, or its
+// place among them where it has none, and what it says; nil for none. n is how many messages
+// there are up to that one.
+func lastOf(messages []json.RawMessage, wanted func(role string) bool) (key any, n int) {
 	var last map[string]any
-	n := 0
-	for _, raw := range messages {
+	place := 0
+	for i, raw := range messages {
 		var m map[string]any
 		if json.Unmarshal(raw, &m) != nil {
 			continue // it is for the agent to say what it cannot take
 		}
 		if role, _ := m["role"].(string); wanted(role) {
-			last = m
-			n++
+			last, n = m, i+1
+			place++
 		}
 	}
 	if last == nil {
-		return nil
+		return nil, 0
 	}
-	key := []any{last["role"], last["id"], last["toolCallId"], last["content"], last["parts"]}
-	if id, _ := last["id"].(string); id == "" {
-		key[1] = n
+	id := last["id"]
+	if named, _ := id.(string); named == "" {
+		id = place
 	}
-	return key
+	return []any{last["role"], id, last["toolCallId"], last["content"], last["parts"]}, n
 }

@@ -19,6 +19,10 @@ var errLegacyGap = errors.New("a legacy stream cannot take a second snapshot")
 type legacy struct {
 	started  bool // an event has been sent
 	terminal bool // RUN_FINISHED or RUN_ERROR has been sent, and no RUN_STARTED since
+
+	// reset is an event that takes back what the client has of the answer, for behind the
+	// RUN_STARTED; nil where it has nothing. A stock client would add the same text to it.
+	reset []byte
 }
 
 func (l *legacy) name() string { return "legacy" }
@@ -56,7 +60,11 @@ func (l *legacy) event(c *chunks, raw []byte) {
 		l.terminal = true
 	case e.Type == agui.RunStarted:
 		l.terminal = false
+		if l.reset != nil {
+			c.legacy(l.reset)
+		}
 	}
+	l.reset = nil
 }
 
 // end closes cleanly only what a stock client may take for success.

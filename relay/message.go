@@ -41,6 +41,7 @@ type message struct {
 	derived     bool   // the client token is not the client's own
 	asksNothing bool   // it is to watch what there is
 	messageID   string // by which the client knows the answer already; "" for none
+	reset       []byte // takes back what the client has of the answer; nil where that is nothing
 }
 
 // messageFields are those of its body: protocol 1's own, or a stock client's

@@ -18,6 +18,7 @@ type watch struct {
 	realm  subjects.Realm
 	chat   string
 	legacy bool
+	reset  []byte  // of the legacy wire; may be nil
 	ui     *uiWire // nil for any other wire
 	wait   time.Duration
 	run    subjects.RunID // "" for none; any string is possible
@@ -50,7 +51,7 @@ func (q watch) wire() wire {
 	case q.ui != nil:
 		return q.ui
 	case q.legacy:
-		return &legacy{}
+		return &legacy{reset: q.reset}
 	}
 	return protocol1{}
 }

@@ -76,11 +76,11 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer leave()
 	bring := func(context.Context) (turns.Sent, error) { return s.bring(m, s.cfg.Turns.Send) }
-	return s.answered(w, r, m, leave, bring, watch{legacy: m.legacy, synced: m.synced})
+	return s.answered(w, r, m, leave, bring, &watch{legacy: m.legacy, synced: m.synced})
 }
 
 // answered brings a message and serves its run's stream. leave may be called twice.
-func (s *Server) answered(w http.ResponseWriter, r *http.Request, m *message, leave func(), bring func(context.Context) (turns.Sent, error), q watch) error {
+func (s *Server) answered(w http.ResponseWriter, r *http.Request, m *message, leave func(), bring func(context.Context) (turns.Sent, error), q *watch) error {
 	o, ctx, err := s.observers.admit(r.Context())
 	if err == nil {
 		defer o.done()

@@ -42,7 +42,7 @@ func (s *Server) uiChat(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer leave()
 	bring := func(ctx context.Context) (turns.Sent, error) { return s.bringOnce(ctx, m) }
-	return s.answered(w, r, m, leave, bring, watch{ui: newUIWire(r, m.messageID)})
+	return s.answered(w, r, m, leave, bring, &watch{ui: newUIWire(r, m.messageID)})
 }
 
 // uiResume serves GET /api/chat/{chat_id}/stream: the chat's run from its beginning, or 204.
@@ -110,7 +110,8 @@ func (in *uiFields) take(m *message) (asked any, err error) {
 	default:
 		return nil, problem.New(problem.BadRequest, "trigger is %.40q; allowed are %s and %s", in.Trigger, triggerSubmit, triggerRegenerate)
 	}
-	return lastOf(in.Messages, func(string) bool { return true }), nil
+	asked, _ = lastOf(in.Messages, func(string) bool { return true })
+	return asked, nil
 }
 
 func first(given, otherwise string) string {
