@@ -41,6 +41,10 @@ dev: build ## Build and run everything on this machine: broker, relay, janitor, 
 build: ## Build bin/rejoin
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/rejoin ./cmd/rejoin
 
+.PHONY: web
+web: consumer/web/node_modules/.installed ## Build what the relay embeds out of the TypeScript; commit it
+	relay/demo/build.sh
+
 .PHONY: setup
 setup: system $(NODE) ## Bring what the tests need: Debian packages, npm packages
 

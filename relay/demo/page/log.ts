@@ -1,7 +1,7 @@
 // The messages of the chat. Each has one node, by its kind and id, which is touched only when its message is
 // another object than before; a chat of any length has a bounded number of them.
 import type { Message } from "../../../consumer/web/src/messages.js";
-import { attribute, show } from "./dom.js";
+import { show } from "./dom.js";
 import { newMessage, type Shown } from "./message.js";
 
 const step = 150; // messages shown at first, and more at each request
@@ -16,70 +16,70 @@ export interface Log {
 interface Kept {
   readonly shown: Shown;
   message: Message | null;
-  round: number;
+  grows: boolean;
 }
 
 /** onMore is called after the reader has asked for earlier messages. */
 export function log(target: HTMLElement, earlier: HTMLButtonElement, onMore: () => void): Log {
   const kept = new Map<string, Kept>();
   let most = step;
-  let round = 0;
-  let last: readonly Message[] | null = null;
-  let asked = "";
-  let growing = false;
-  earlier.addEventListener("click", () => {
-    most += step;
-    last = null;
-    onMore();
-  });
-  const sweep = () => {
+  let last: readonly unknown[] = [];
+  const keep = (wanted: ReadonlyMap<string, unknown>) => {
     for (const [key, k] of kept) {
-      if (k.round === round) continue;
+      if (wanted.has(key)) continue;
       k.shown.node.remove();
       kept.delete(key);
     }
   };
+  earlier.addEventListener("click", () => {
+    most += step;
+    last = [];
+    onMore();
+  });
   return {
     draw(messages, openQuestions, busy) {
-      const questions = [...openQuestions].join();
-      const turned = busy !== growing; // what is not complete looks otherwise then
-      if (messages === last && questions === asked && !turned) return;
-      growing = busy;
-      last = messages;
-      asked = questions;
-      round++;
-      const hiddenOnes = Math.max(0, messages.length - most);
-      show(earlier, hiddenOnes > 0);
-      let place: Element | null = target.firstElementChild;
-      for (const message of messages.slice(hiddenOnes)) {
-        const request = questionOf(message);
-        if (request && openQuestions.has(request)) continue; // its card is shown instead
-        const key = `${message.kind} ${message.id}`;
+      const now = [messages, busy, ...openQuestions];
+      if (now.length === last.length && now.every((part, i) => part === last[i])) return;
+      last = now;
+      show(earlier, messages.length > most);
+      const wanted = byKey(messages.slice(-most), openQuestions);
+      const settled = settledOf(messages);
+      keep(wanted); // first, so that none of the others has to move
+      let place = target.firstElementChild;
+      for (const [key, message] of wanted) {
         let k = kept.get(key);
-        if (k?.round === round) continue; // a second one of that name has nothing of its own to show
-        if (!k) kept.set(key, (k = { shown: newMessage(message), message: null, round }));
-        k.round = round;
+        if (!k) kept.set(key, (k = { shown: newMessage(message), message: null, grows: false }));
         if (place === k.shown.node) place = place.nextElementSibling;
         else target.insertBefore(k.shown.node, place);
-        if (k.message !== message || turned) k.shown.draw(message, busy);
+        const grows = busy && !settled.has(message);
+        if (k.message !== message || k.grows !== grows) k.shown.draw(message, grows);
         k.message = message;
+        k.grows = grows;
       }
-      sweep();
-      attribute(target, "data-empty", kept.size === 0);
     },
     clear() {
-      round++;
-      sweep();
+      keep(new Map());
       most = step;
-      last = null;
+      last = [];
       show(earlier, false);
     },
   };
 }
 
-/** The request_id of the question that an activity shows; null for any other message. */
-export function questionOf(message: Message): string | null {
-  if (message.kind !== "activity") return null;
-  const id = message.content["requestId"];
-  return typeof id === "string" ? id : null;
+/** What is shown, by kind and id. A question that is open has a card of its own instead. */
+function byKey(messages: readonly Message[], openQuestions: ReadonlySet<string>): Map<string, Message> {
+  const all = new Map<string, Message>();
+  for (const message of messages) {
+    const request = message.kind === "activity" ? message.content["requestId"] : null;
+    if (typeof request === "string" && openQuestions.has(request)) continue;
+    all.set(`${message.kind} ${message.id}`, message);
+  }
+  return all;
+}
+
+/** The messages of earlier runs: those before a user's message that has got an answer. */
+function settledOf(messages: readonly Message[]): ReadonlySet<Message> {
+  const answered = messages.findLastIndex((m) => m.kind !== "user");
+  const asked = messages.slice(0, Math.max(0, answered)).findLastIndex((m) => m.kind === "user");
+  return new Set(messages.slice(0, Math.max(0, asked)));
 }
