@@ -6,7 +6,7 @@ import { Observable } from "rxjs";
 import type { Subscriber } from "rxjs";
 import { madeBy } from "./agui-made.js";
 import { terminal } from "./agui-terminal.js";
-import { Connection } from "./connection.js";
+import { connect, type Connection } from "./connection.js";
 import { follow } from "./follow.js";
 import { aborted, attach, notShown, sendTurn, stopRun } from "./turn.js";
 import type { End, Event, Listener, Options, SendOptions } from "./types.js";
@@ -185,7 +185,7 @@ export class RejoinAgent extends AbstractAgent {
 
   /** Makes the connection for one run. Tests and wrappers may override it. */
   protected connection(options: Options): Connection {
-    return new Connection(options);
+    return connect(options);
   }
 
   private begin(): Connection {

@@ -5,7 +5,7 @@ import type { ChatRequestOptions, ChatTransport, UIMessage, UIMessageChunk } fro
 import { inputOf, responses } from "./ai-input.js";
 import { watch } from "./ai-watch.js";
 import type { Watch } from "./ai-watch.js";
-import { Connection } from "./connection.js";
+import { connect, type Connection } from "./connection.js";
 import { aborted, attach, notShown, sendTurn, stopRun } from "./turn.js";
 import { RejoinError } from "./types.js";
 import type { Listener, Options, SendOptions } from "./types.js";
@@ -102,7 +102,7 @@ export class RejoinTransport<M extends UIMessage = UIMessage> implements ChatTra
 
   /** Makes the connection for one run. Tests and wrappers may override it. */
   protected connection(options: Options): Connection {
-    return new Connection(options);
+    return connect(options);
   }
 
   private connect({ headers }: Pick<ChatRequestOptions, "headers">): Connection {

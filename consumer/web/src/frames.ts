@@ -13,7 +13,8 @@ export class Malformed extends Error {}
 const isObject = (v: unknown): boolean => typeof v === "object" && !!v && !Array.isArray(v);
 
 /** What each member of a frame of this type has to be. */
-const sound: Readonly<Record<string, (f: Record<string, unknown>) => boolean>> = {
+const sound: Readonly<Record<string, ((f: Record<string, unknown>) => boolean) | null>> = {
+  __proto__: null,
   STREAM_SNAPSHOT: (f) => Array.isArray(f["events"]) && f["events"].every(isObject),
   STREAM_EVENT: (f) => isObject(f["event"]),
   STREAM_SYNCED: () => true,
@@ -29,7 +30,7 @@ export function parseFrame(data: string): Frame | null {
     throw new Malformed();
   }
   if (!isObject(f) || typeof f["type"] !== "string") throw new Malformed();
-  const check = Object.hasOwn(sound, f["type"]) && sound[f["type"]];
+  const check = sound[f["type"]];
   if (!check) return null;
   if (!f["run_id"] || typeof f["run_id"] !== "string" || !Number.isSafeInteger(f["seq"]) || (f["seq"] as number) < 0 || !check(f)) throw new Malformed();
   return f as unknown as Frame;

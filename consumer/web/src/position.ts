@@ -5,12 +5,15 @@ import { type Frame, Malformed } from "./frames.js";
 /** How many runs are remembered: longer than any circle of runs that a confused relay could send a client through. */
 const maxMarks = 64;
 
+/** What a frame is: known already, new to the application, or, besides, further than the client ever was. */
+export type Verdict = "old" | "new" | "further";
+
 export interface Position {
   /** The last seq applied, and of which run; null before any. */
   cursor(): { readonly runId: string; readonly seq: number } | null;
   start(runId: string, seq: number): void;
-  /** Moves the cursor over a frame: whether it is new to the application, and whether the client is now further than it ever was. Throws Malformed for a gap. */
-  apply(f: Frame): { readonly deliver: boolean; readonly progress: boolean };
+  /** Moves the cursor over a frame. Throws Malformed for a gap. */
+  apply(f: Frame): Verdict;
   /** Forgets the cursor. A run that was superseded is not taken again. */
   leave(superseded: boolean): void;
 }
@@ -19,13 +22,13 @@ export function position(): Position {
   let cursor: { runId: string; seq: number } | null = null;
   const furthest = new Map<string, number>(); // seq of each run; Infinity where it is not taken again
 
-  /** Moves, and says whether that is where it has never been. */
-  const move = (runId: string, seq: number): boolean => {
+  const move = (runId: string, seq: number): Verdict => {
     cursor = { runId, seq };
     const was = furthest.get(runId) ?? -1;
     if (was < 0 && furthest.size >= maxMarks) furthest.delete(furthest.keys().next().value!);
-    if (seq > was) furthest.set(runId, seq);
-    return seq > was;
+    if (seq <= was) return "new";
+    furthest.set(runId, seq);
+    return "further";
   };
 
   return {
@@ -35,15 +38,15 @@ export function position(): Position {
       const { type, run_id: runId, seq } = f;
       if (type === "STREAM_SNAPSHOT") {
         if (furthest.get(runId) === Infinity) throw new Malformed();
-        return { deliver: true, progress: move(runId, seq) };
+        return move(runId, seq);
       }
       if (cursor?.runId === runId) {
         const next = seq - cursor.seq;
         if (type === "STREAM_EVENT") {
-          if (next < 1) return { deliver: false, progress: false };
-          if (next === 1) return { deliver: true, progress: move(runId, seq) };
+          if (next < 1) return "old";
+          if (next === 1) return move(runId, seq);
         } else if (!next) {
-          return { deliver: true, progress: type === "STREAM_END" };
+          return type === "STREAM_END" ? "further" : "new";
         }
       }
       throw new Malformed(); // a gap, or another run

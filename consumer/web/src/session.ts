@@ -159,16 +159,16 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
       frame: (f) => {
         if (signal.aborted) return false; // late: another attempt has taken over
         if (!at.cursor() && f.run_id === ended) return (known = true);
-        const { deliver, progress } = at.apply(f);
+        const verdict = at.apply(f);
         if (first) attached(began);
         first = false;
         if (signal.aborted) return false; // whoever was told has left
-        if (progress) {
+        if (verdict === "further") {
           good = true;
           fruitless = 0;
         }
-        if (deliver && f.type === "STREAM_END") end = f;
-        else if (deliver) host.frame(f as Exclude<Frame, EndFrame>);
+        if (f.type === "STREAM_END") end = f;
+        else if (verdict !== "old") host.frame(f as Exclude<Frame, EndFrame>);
         return !end && !signal.aborted;
       },
     }, signal);

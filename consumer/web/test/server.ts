@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { TestContext } from "node:test";
-import { Connection } from "../src/index.js";
+import { connect as connectTo, type Connection } from "../src/index.js";
 import type { Change, Options, State } from "../src/types.js";
 
 export interface Asked {
@@ -67,7 +67,7 @@ export const problem = (res: ServerResponse, status: number, code: string, heade
 
 /** A connection that waits only for milliseconds between attempts, and is closed with the test. */
 export function connect(t: TestContext, url: string, options: Options = {}): Connection {
-  const c = new Connection({ url, backoff: { first: 1, max: 5 }, ...options });
+  const c = connectTo({ url, backoff: { first: 1, max: 5 }, ...options });
   t.after(() => c.close());
   return c;
 }
