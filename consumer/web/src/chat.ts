@@ -1,41 +1,19 @@
 // A chat as an application shows it: its history, and the run under way. runs.ts has the runs, shown.ts what is shown of them.
-import { Connection } from "./connection.js";
+import { type ChatView, empty } from "./chatview.js";
+import { connect, type Connection } from "./connection.js";
+import { type History, historyOf } from "./history.js";
 import type { Question } from "./messages.js";
-import { advance } from "./reducer.js";
-import { merge, put, run, shownOf, stateBefore, withEvents, withInput, type Run } from "./runs.js";
-import { shower, type ChatMessage } from "./shown.js";
-import { RejoinError, type Attach, type Change, type End, type Input, type OpenOptions, type Options, type Reason, type SendOptions, type Sent, type State, type Status, type Turn } from "./types.js";
 import { equal } from "./patch.js";
 import { interrupt } from "./questions.js";
+import { advance } from "./reducer.js";
+import { merge, put, run, type Run, shownOf, stateBefore, withEvents, withInput } from "./runs.js";
+import { shower } from "./shown.js";
+import { type Attach, type Change, type End, type Input, type OpenOptions, type Options, type Reason, RejoinError, type SendOptions, type Sent, type State, type Status, type Turn } from "./types.js";
 import { keyOf } from "./whole.js";
 
 export * from "./messages.js";
 export type { ChatMessage } from "./shown.js";
-
-export interface ChatView {
-  readonly chatId: string | null;
-  readonly status: Status;
-  readonly reason: Reason | null;
-  /** The history's messages and the run's, each once. Two of them differ in `kind` or `id`. */
-  readonly messages: readonly ChatMessage[];
-  /** Those of the run that is shown that are open, once its events so far have all arrived. */
-  readonly questions: readonly Question[];
-  /** The AG-UI shared state, as the chat's runs have left it. */
-  readonly state: unknown;
-  readonly runId: string | null;
-  /** Whether a run is under way: stop makes sense, and a message would steer, queue or supersede. */
-  readonly busy: boolean;
-  /** How the run that is shown ended. With persisted false its answer must not be shown as saved. */
-  readonly end: End | null;
-  /** What the history said when it could not be loaded. */
-  readonly historyError: string | null;
-}
-
-/** What there is to show of no chat, or of one that is not open yet. */
-export function empty(chatId: string | null): ChatView {
-  const status = chatId === null ? "idle" : "connecting";
-  return { chatId, status, reason: null, messages: [], questions: [], state: {}, runId: null, busy: false, end: null, historyError: null };
-}
+export type { ChatView } from "./chatview.js";
 
 /** How many turns are loaded when a chat is opened, the most there are, and when one of its runs has ended. */
 const allTurns = 100;
@@ -50,7 +28,7 @@ export class Chat {
   #told = true; // nobody is waiting to be told
   #show = shower();
 
-  #chat: object | null = null; // another one for each chat that is opened, by which what comes late is known
+  #chat: History | null = null; // another one for each chat that is opened, by which what comes late is known
   #follow: Pick<OpenOptions, "follow"> = {};
   #leave: (() => void) | null = null;
   #reason: Reason | null = null; // as told last
@@ -59,14 +37,10 @@ export class Chat {
   #answered = new WeakSet<Question>();
   #sends = 0;
 
-  #loading: "no" | "once" | "again" = "no";
-  #loaded = false;
-  #unloaded = false; // the last attempt to load the history failed
-  #historyError: string | null = null;
   #reopened: string | null = null; // the run that was opened again for its questions
 
   /** Nothing happens before `open`. Tests may give a connection of their own. */
-  constructor(options: Options = {}, connection: Connection = new Connection(options)) {
+  constructor(options: Options = {}, connection: Connection = connect(options)) {
     this.connection = connection;
   }
 
@@ -88,14 +62,17 @@ export class Chat {
   open(chatId: string, options: OpenOptions = {}): Promise<Attach> {
     if (this.#chat === null || this.view.chatId !== chatId) {
       this.#forget();
-      this.#chat = {};
+      this.#chat = historyOf(this.connection, () => this.#superseded(), (turns, gone) => this.#merge(turns, gone), () => {
+        this.#reopen();
+        this.#changed();
+      });
       this.#view = empty(chatId); // until the connection says more
     }
     this.#follow = options.follow === undefined ? {} : { follow: options.follow };
     this.#reopened = options.runId ?? null;
     this.#leave ??= this.connection.subscribe((state, change) => this.#heard(state, change));
     const attached = this.connection.open(chatId, options);
-    void this.#load(allTurns);
+    this.#chat.load(allTurns);
     this.#changed();
     return this.#settled(attached);
   }
@@ -113,7 +90,7 @@ export class Chat {
 
   /** Attaches again, and loads the history where that has failed. */
   retry(): Promise<Attach> {
-    if (this.#unloaded) void this.#load(allTurns);
+    if (this.#chat?.error) this.#chat.load(allTurns);
     return this.#settled(this.connection.retry());
   }
 
@@ -182,9 +159,9 @@ export class Chat {
     } else if (change.type === "end") {
       const one = this.#find(runId);
       if (one) this.#put({ ...one, end: change.end });
-      if (change.end.persisted || change.end.superseded) void this.#load(newTurns);
-    } else if ((state.reason === "gone" && this.#reason !== "gone") || (this.#unloaded && (state.status === "live" || state.status === "ended"))) {
-      void this.#load(newTurns);
+      if (change.end.persisted || change.end.superseded) this.#chat?.load(newTurns);
+    } else if ((state.reason === "gone" && this.#reason !== "gone") || (this.#chat?.error && (state.status === "live" || state.status === "ended"))) {
+      this.#chat?.load(newTurns);
     }
     this.#reason = state.reason;
     this.#changed();
@@ -193,7 +170,7 @@ export class Chat {
   #reset({ runId, events, end }: State): void {
     const left = this.#runs.filter((r) => r.runId !== runId && r.phase === "begun" && !r.end && !r.turn);
     for (const one of left) this.#put({ ...one, phase: "left" });
-    if (left.length > 0) void this.#load(newTurns);
+    if (left.length > 0) this.#chat?.load(newTurns);
     if (runId === null) return;
     const one = this.#find(runId) ?? run(runId, "begun");
     this.#put(one.phase === "waiting" ? { ...one, phase: "begun" } : one); // to its place, which says what state it begins with
@@ -231,38 +208,12 @@ export class Chat {
 
   // What is saved.
 
-  /** Loads the history, once at a time: what has ended by now, and is saved, is in what comes. */
-  async #load(limit: number): Promise<void> {
-    if (this.#loading !== "no") {
-      this.#loading = "again";
-      return;
-    }
-    this.#loading = "once";
-    const chat = this.#chat;
-    const superseded = new Set(this.#runs.filter((r) => r.end?.superseded).map((r) => r.runId));
-    let turns: readonly Turn[] = [];
-    let error: unknown = null;
-    try {
-      turns = await this.connection.history(limit);
-    } catch (err) {
-      error = err;
-    }
-    if (this.#chat !== chat || chat === null) return; // too late
-    const again = (this.#loading as string) === "again";
-    this.#loading = "no";
-    // A relay without the built-in saver has no such thing as a history.
-    const none = error instanceof RejoinError && error.status === 404;
-    this.#unloaded = error !== null && !none;
-    this.#historyError = this.#unloaded ? (error instanceof Error ? error.message : String(error)) : null;
-    if (error === null) this.#merge(turns, superseded);
-    this.#changed();
-    if (again) void this.#load(limit);
-    else this.#reopen();
+  #superseded(): ReadonlySet<string> {
+    return new Set(this.#runs.filter((r) => r.end?.superseded).map((r) => r.runId));
   }
 
   /** The history's turns take the place of what was seen. What was superseded and is not among them was not saved, and goes. */
   #merge(turns: readonly Turn[], superseded: ReadonlySet<string>): void {
-    this.#loaded = true;
     this.#runs = merge(this.#runs, turns).filter((r) => r.turn || !superseded.has(r.runId));
     const { runId, events } = this.connection.state;
     const one = this.#find(runId);
@@ -279,7 +230,7 @@ export class Chat {
   #reopen(): void {
     const { chatId, runId, status, reason } = this.connection.state;
     const last = this.#runs.at(-1);
-    if (chatId === null || !this.#loaded || runId !== null || status !== "idle" || reason !== "no_run") return;
+    if (chatId === null || !this.#chat?.loaded || runId !== null || status !== "idle" || reason !== "no_run") return;
     if (!last?.turn || last.turn.view.terminal !== "interrupted" || this.#reopened === last.runId) return;
     this.#reopened = last.runId;
     void this.connection.open(chatId, { ...this.#follow, runId: last.runId });
@@ -302,7 +253,7 @@ export class Chat {
     return {
       chatId, status, reason, runId, end, messages: this.#show(this.#runs), questions: this.#questions(status, end, one),
       state: this.#runs.length > 0 ? shownOf(this.#runs.at(-1)!).view.state : {},
-      busy: runId !== null && !over, historyError: this.#historyError,
+      busy: runId !== null && !over, historyError: this.#chat.error,
     };
   }
 
@@ -329,12 +280,12 @@ export class Chat {
   }
 
   #forget(): void {
+    this.#chat?.close();
     this.#chat = null;
     this.#runs = [];
     this.#asking = [];
-    this.#loading = "no";
-    this.#loaded = this.#unloaded = false;
-    this.#historyError = this.#reopened = null;
+    this.#reopened = null;
+    this.#reason = null;
   }
 
   #changed(): void {

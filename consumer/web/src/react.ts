@@ -1,6 +1,7 @@
 // A chat in React: one hook, over a Chat of its own.
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
-import { Chat, empty, type ChatView } from "./chat.js";
+import { Chat, type ChatView } from "./chat.js";
+import { empty } from "./chatview.js";
 import type { Attach, Input, OpenOptions, Options, SendOptions, Sent } from "./types.js";
 
 export type { ChatMessage, ChatView, Message, Question } from "./chat.js";

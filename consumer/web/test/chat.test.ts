@@ -143,6 +143,19 @@ test("a history that fails is told, and loaded again", async () => {
   assert.deepEqual([chat.view.historyError, ...shown()], [null, "user-r1: one", "user-r2: two"]);
 });
 
+test("an end while the history is being loaded has it loaded once more, and no attempts run side by side", async () => {
+  const { fake, shown } = make();
+  fake.snapshot("r1", [startedWith("r1", "one")]);
+  fake.end();
+  fake.snapshot("r2", [startedWith("r2", "two")]);
+  fake.end();
+  assert.equal(fake.histories.length, 1);
+  await history(fake, 0);
+  assert.equal(fake.histories.length, 2);
+  await history(fake, 1, turn("r1", "one", []), turn("r2", "two", []));
+  assert.deepEqual([fake.histories.length, ...shown()], [2, "user-r1: one", "user-r2: two"]);
+});
+
 test("a relay without a history is no error", async () => {
   const { fake, chat } = make();
   fake.histories[0]!.reject(new RejoinError("not_found", "there is no such thing", 404));

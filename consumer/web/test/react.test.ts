@@ -19,6 +19,7 @@ const Line = memo(({ message }: { message: ChatMessage }) => {
 });
 function View({ chatId, options }: { chatId: string | null; options?: UseRejoinOptions }) {
   hook = useRejoin(chatId, { fetch: relay.fetch, tabs: false, headers: { "X-App": "1" }, ...options });
+  assert.equal(hook.chatId, chatId, "no render shows another chat");
   return h("div", null, h("b", null, hook.status), ...hook.messages.map((message) => h(Line, { key: `${message.kind}-${message.id}`, message })));
 }
 const view = (chatId: string | null, options?: UseRejoinOptions) => h(View, { chatId, ...(options && { options }) });
