@@ -42,6 +42,7 @@ func TestThePackageCanBeInstalled(t *testing.T) {
 	}
 
 	var imports, lines []string
+	require.NotEmpty(t, m.Exports)
 	for entry, file := range m.Exports {
 		for _, name := range []string{file.Types, file.Default} {
 			require.FileExists(t, filepath.Join(pkg, name), entry)
@@ -61,8 +62,6 @@ console.log(JSON.stringify(said));
 	for _, name := range imports {
 		require.NotEmpty(t, said[name], "%s exports nothing", name)
 	}
-	require.Contains(t, said[m.Name], "Connection")
-	require.Contains(t, said[m.Name+"/chat"], "Chat")
 
 	write(t, root, "entries.ts", strings.Join(lines, "\n"))
 	for _, resolution := range [][]string{{"nodenext", "nodenext"}, {"esnext", "bundler"}} {
