@@ -28,14 +28,15 @@ func TestTheDemoIsBuiltFromItsSources(t *testing.T) {
 	require.Empty(t, kept, "what nothing makes any more: make web, and commit it")
 }
 
-// maxCore is what the client promises to stay under: 12 KB, minified.
+// maxCore is what the client promises to stay under: 12 KB, minified. crowd.js is not a part of it: a page loads it when its
+// browser runs out of connections, and not before.
 const maxCore = 12 << 10
 
 func TestTheCoreIsSmallAndNeedsNothing(t *testing.T) {
 	t.Parallel()
 	read(t, client, sources...)
 	out := filepath.Join(t.TempDir(), "core.js")
-	run(t, client, absolute(t, client+"/node_modules/.bin/esbuild"), "src/index.ts", "--bundle", "--minify", "--format=esm", "--outfile="+out)
+	run(t, client, absolute(t, client+"/node_modules/.bin/esbuild"), "src/index.ts", "--bundle", "--minify", "--format=esm", "--external:./crowd.js", "--outfile="+out)
 	core, err := os.ReadFile(out)
 	require.NoError(t, err)
 	t.Logf("the core has %d bytes of %d", len(core), maxCore)
