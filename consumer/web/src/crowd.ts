@@ -104,6 +104,7 @@ async function lead(name: string, requests: Requests, signal: AbortSignal): Prom
 
   /** Asks for all chats at once. Who watches one that others watch too gets what they get, and drops what it has. */
   const open = async () => {
+    clearTimeout(timer);
     timer = undefined;
     stream.abort();
     const own = (stream = new AbortController()).signal;
@@ -136,9 +137,16 @@ async function lead(name: string, requests: Requests, signal: AbortSignal): Prom
       }
       return true;
     }, () => { for (const id of members.keys()) say(id, {}); }, own);
-    if (!own.aborted) for (const id of [...members.keys()]) drop(id, outcome);
+    if (own.aborted) return;
+    const off = Array.isArray(outcome.chats) ? (outcome.chats as number[]).flatMap((n) => places[n]?.ids ?? []) : []; // where some are, the others go on
+    for (const id of off.length ? off : [...members.keys()]) drop(id, outcome);
+    if (members.size) soon();
   };
-  const soon = () => { timer ??= setTimeout(() => void open(), gather); };
+  // The timers of a hidden tab come once a second, or once a minute, for which those who are looked at do not have to wait.
+  const soon = () => {
+    if (document.hidden) void open();
+    else timer ??= setTimeout(() => void open(), gather);
+  };
 
   const hear = (call: Call) => {
     if ("join" in call) {
