@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"maps"
+	"os"
 	"testing"
 
 	"github.com/rejoin/rejoin/producer/worker"
@@ -26,6 +27,7 @@ type rigConfig struct {
 
 func newRig(t *testing.T, cfg rigConfig) *rig {
 	t.Helper()
+	cfg.fabric.Log = cfg.fabric.Log || os.Getenv("VERBOSE") != ""
 	r := &rig{Fabric: harness.New(t, cfg.fabric), t: t}
 	for i := range r.relays {
 		r.relays[i] = r.Relay(cfg.relay)

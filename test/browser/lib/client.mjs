@@ -14,9 +14,9 @@ export async function open(s, chat, { options = {}, flags = [], ...more } = {}) 
 
 /** Waits until the page shows exactly this text of a message. */
 export const shows = (page, text, id = "m") =>
-  page.waitForFunction(({ text, id }) => window.rejoin?.texts[id] === text && document.querySelector(`[data-id="${id}"] [data-testid=text]`)?.textContent === text, { text, id });
+  page.waitForFunction(({ text, id }) => window.rejoin?.texts[id] === text && document.querySelector(`[data-id="${id}"] [data-testid=text]`)?.textContent === text, { text, id }, { polling: 40 }); // a hidden page has no frames to look in
 
-export const is = (page, ...statuses) => page.waitForFunction((statuses) => statuses.includes(window.rejoin?.state.status), statuses);
+export const is = (page, ...statuses) => page.waitForFunction((statuses) => statuses.includes(window.rejoin?.state.status), statuses, { polling: 40 });
 
 export const state = (page) => page.evaluate(() => ({ ...window.rejoin.state, events: window.rejoin.state.events.length }));
 

@@ -33,7 +33,10 @@ class Complaints {
   #allowed = [];
   #all = [];
   allow(...patterns) { this.#allowed.push(...patterns); }
-  add(what) { this.#all.push(what); }
+  add(what) {
+    this.#all.push(what);
+    if (process.env.VERBOSE) console.log(`after ${Math.round(performance.now())} ms:`, what);
+  }
   get left() { return this.#all.filter((what) => !this.#allowed.some((pattern) => pattern.test(what))); }
 }
 
