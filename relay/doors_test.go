@@ -252,6 +252,10 @@ func TestUIChatBringsAMessageAndItsRunsChunks(t *testing.T) {
 		s.done()
 	}
 	require.Equal(t, http.StatusNoContent, f.do(http.MethodGet, "/api/chat/c/stream", "").status, "it was saved")
+	// HANG-02: who was cut off before that, and says so, is not left with half of it.
+	named := f.ui(http.MethodGet, "/api/chat/c/stream?run_id="+r.id(), "")
+	require.Equal(t, "1 2 ", uiText(named.until("finish")))
+	named.done()
 	again := f.ui(http.MethodPost, "/api/chat", uiBody("c", "hi", ""))
 	require.Equal(t, r.id(), again.runID(), "the same message is the same run")
 	require.Equal(t, "1 2 ", uiText(again.until("finish")))

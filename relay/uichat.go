@@ -45,13 +45,15 @@ func (s *Server) uiChat(w http.ResponseWriter, r *http.Request) error {
 	return s.answered(w, r, m, leave, bring, &watch{ui: newUIWire(r, m.messageID)})
 }
 
-// uiResume serves GET /api/chat/{chat_id}/stream: the chat's run from its beginning, or 204.
+// uiResume serves GET /api/chat/{chat_id}/stream: the chat's run from its beginning, or 204. A
+// client that was cut off names its run, which it then gets whether or not it was saved meanwhile.
 func (s *Server) uiResume(w http.ResponseWriter, r *http.Request) error {
 	chat, err := pathChat(r)
 	if err != nil {
 		return err
 	}
-	return s.live(w, r, watch{chat: chat, ui: newUIWire(r, "")})
+	run := subjects.RunID(r.URL.Query().Get("run_id"))
+	return s.live(w, r, watch{chat: chat, run: run, ui: newUIWire(r, "")})
 }
 
 func newUIWire(r *http.Request, messageID string) *uiWire {

@@ -29,6 +29,7 @@ func (m *Mapper) words(kind agui.Type, e fields) {
 	case agui.TextMessageContent:
 		m.delta(part{text, id}, e["delta"])
 	case agui.TextMessageEnd:
+		delete(m.aside, id)
 		m.end(part{text, id})
 	case agui.ReasoningMessageStart:
 		m.start(part{reasoning, id})
