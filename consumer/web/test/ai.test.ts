@@ -181,7 +181,11 @@ test("aborting leaves the run, and with stopOnAbort stops it, unless a resume ta
   for (const stopOnAbort of [false, true]) {
     const relay = new Relay();
     relay.onSend = (run) => relay.say(run, ...answer(run, chatId, pieces).slice(0, 4));
-    const it = transport(relay, { stopOnAbort });
+    const slow: typeof fetch = async (...request) => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return relay.fetch(...request);
+    };
+    const it = transport(relay, { stopOnAbort, fetch: slow });
     const first = new AbortController();
     const one = read(await it.sendMessages(sending([question], first.signal)));
     await until(() => one.chunks.length > 3);
@@ -195,7 +199,7 @@ test("aborting leaves the run, and with stopOnAbort stops it, unless a resume ta
     assert.equal(relay.asked("/chat/stop"), 0);
     second.abort();
     assert.equal((await two.done as Error).name, "AbortError");
-    await until(() => relay.open === 0);
+    await until(() => relay.open === 0 && (!stopOnAbort || relay.asked("/chat/stop") > 0));
     assert.equal(relay.asked("/chat/stop"), stopOnAbort ? 1 : 0);
   }
 });
