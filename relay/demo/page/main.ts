@@ -14,6 +14,7 @@ import { addressOf, sidebar, titleOf } from "./sidebar.js";
 import { stateLines } from "./state.js";
 import { setUp } from "./setup.js";
 import { tokens } from "./token.js";
+import { reasonWords } from "./words.js";
 import { tapWire } from "./wire.js";
 import { wirePanel } from "./wirepanel.js";
 
@@ -42,7 +43,7 @@ const draw = everyFrame(() => {
 
 const wire = tapWire(draw);
 const book = openBook(draw);
-const token = tokens(() => void reopen());
+const token = tokens(() => begin());
 const chat = new Chat({
   fetch: wire.fetch,
   token: () => token.get(),
@@ -69,12 +70,16 @@ let open = new URLSearchParams(location.search).get("chat") || newChatId();
 history.replaceState(null, "", addressOf(open));
 
 chat.subscribe(draw);
-void attach(() => chat.open(open));
-active = watchActive(get, (live) => {
-  for (const id of live) book.note(id);
-  draw();
+void setUp(get, kill).then((setup) => {
+  if (setup.tokens && token.get() === null) {
+    token.offer();
+    lines.trouble(reasonWords.unauthenticated); // asking without one would only be refused
+    draw();
+    return;
+  }
+  show(find("token"), setup.tokens);
+  begin();
 });
-void setUp(get, { kill, tokens: () => token.offer() }).then(draw);
 
 find("new-chat").addEventListener("click", () => go(newChatId()));
 find("wire-clear").addEventListener("click", () => wire.clear());
@@ -104,18 +109,25 @@ function point(id: string): void {
   lines.trouble(null);
   lines.notice(null);
   scroll.toEnd();
-  void attach(() => chat.open(id));
+  if (active) begin(); // otherwise it waits for a token
   draw();
 }
 
-async function reopen(): Promise<void> {
-  active?.refresh();
-  await attach(() => chat.open(open));
+function begin(): void {
+  if (active) active.refresh();
+  else {
+    active = watchActive(get, (live) => {
+      for (const id of live) book.note(id);
+      draw();
+    });
+  }
+  void attach(() => chat.open(open));
 }
 
 async function send(words: string): Promise<void> {
   const { busy, runId } = chat.view;
   book.note(open, words, true);
+  if (killedRun === null) lines.notice(null);
   scroll.toEnd();
   const sent = await attempt(async () => {
     if (busy && runId === killedRun) await chat.send(words, { onActive: "queue" });

@@ -92,7 +92,7 @@ function said(): HTMLElement {
 
 /** Who speaks is told by looks, and by this to those who do not see them. */
 function who(name: string): HTMLElement {
-  return el("h3", { class: "who" }, name);
+  return el("h2", { class: "who" }, name);
 }
 
 /** What is not complete is not read out: its tokens would be, one by one. */

@@ -23,10 +23,10 @@ export function questions(target: HTMLElement, answer: Answer): Questions {
       }
       for (const [id, card] of cards) {
         if (open.some((q) => q.id === id)) continue;
-        const focused = card.node.contains(document.activeElement);
+        const here = card.answered() || card.node.contains(document.activeElement);
         card.node.remove();
         cards.delete(id);
-        if (focused) document.getElementById("composer")?.focus(); // who answered goes on writing
+        if (here && document.activeElement === document.body) document.getElementById("composer")?.focus(); // who answered goes on writing
       }
     },
   };
@@ -34,19 +34,23 @@ export function questions(target: HTMLElement, answer: Answer): Questions {
 
 interface Card {
   readonly node: HTMLElement;
+  /** Whether it was answered in this tab. */
+  answered(): boolean;
 }
 
 let count = 0;
 
 function newCard(q: Question, answer: Answer): Card {
   const id = `question-${++count}`;
-  const title = el("h3", { id }, string(q.value["title"]) ?? string(q.value["message"]) ?? "The agent asks");
+  const title = el("h2", { id }, string(q.value["title"]) ?? string(q.value["message"]) ?? "The agent asks");
   const about = el("p", { class: "about" }, string(q.value["title"]) ? string(q.value["message"]) ?? "" : "");
   const trouble = el("p", { class: "trouble", role: "alert" });
   const fieldset = el("fieldset", { class: "answers", "aria-labelledby": id });
   const node = el("section", { class: "question", "aria-labelledby": id, "data-testid": "question", "data-request": q.id, "data-state": "pending" },
     el("p", { class: "asks" }, "The agent asks"), title, about, fieldset, trouble);
+  let answered = false;
   const send = async (outcome: Fields) => {
+    answered = true;
     fieldset.disabled = true; // one answer, however often somebody clicks
     attribute(node, "data-state", "sending");
     text(trouble, "");
@@ -57,7 +61,7 @@ function newCard(q: Question, answer: Answer): Card {
     text(trouble, why);
   };
   fieldset.append(...parts(q, (outcome) => void send(outcome)));
-  return { node };
+  return { node, answered: () => answered };
 }
 
 /** What a question is answered with. */

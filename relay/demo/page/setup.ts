@@ -2,9 +2,9 @@
 import { el, find, show } from "./dom.js";
 import { fields } from "./json.js";
 
-export interface Parts {
-  kill(): Promise<void>;
-  tokens(): void;
+export interface Setup {
+  /** Every request needs a token. */
+  readonly tokens: boolean;
 }
 
 /** The demo agent's words, in sentences that have one each. */
@@ -19,13 +19,17 @@ const suggestions: readonly (readonly [string, string])[] = [
   ["Be quick", "Something quick"],
 ];
 
-export async function setUp(get: (path: string) => Promise<Response>, parts: Parts): Promise<void> {
-  const setup = fields(await get("/demo/setup").then((r) => r.json(), () => ({})));
-  if (setup["tokens"] === true) parts.tokens();
+/** Offers what there is. Where that cannot be asked for, there is nothing but the chat. */
+export async function setUp(get: (path: string) => Promise<Response>, onKill: () => Promise<void>): Promise<Setup> {
+  const setup = fields(await get("/demo/setup").then((r) => r.json()).catch(() => null));
   const kill = find<HTMLButtonElement>("kill");
   show(kill, setup["kill"] === true);
-  kill.addEventListener("click", () => void parts.kill());
-  if (setup["agent"] !== true) return;
+  kill.addEventListener("click", () => void onKill());
+  if (setup["agent"] === true) suggest();
+  return { tokens: setup["tokens"] === true };
+}
+
+function suggest(): void {
   const chips = find("chips");
   for (const [label, words] of suggestions) {
     chips.append(el("button", { type: "button", class: "chip", "data-words": words, title: `Sends “${words}”` }, label));

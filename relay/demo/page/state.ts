@@ -28,7 +28,7 @@ export function stateLines(retry: () => void): StateLines {
       text(saved, end ? endOf(end) : view.busy ? "Not saved yet" : view.messages.length > 0 && view.status === "idle" ? "From the saved history" : "");
       const reason = view.reason ? reasonWords[view.reason] : null;
       const failed = view.status === "failed";
-      const what = [trouble, reason, view.historyError ? `The history could not be loaded: ${view.historyError}` : null].filter((w) => w !== null);
+      const what = [trouble, reason, view.historyError && !reason ? `The history could not be loaded: ${view.historyError}` : null].filter((w) => w !== null);
       text(why, what.join(" ") || (failed ? "The connection was given up. What was received is kept." : ""));
       show(error, why.textContent !== "");
       show(again, failed || reason !== null || view.historyError !== null);

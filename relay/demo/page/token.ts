@@ -19,5 +19,11 @@ export function tokens(onChange: () => void): Tokens & { offer(): void } {
     input.value = "";
     onChange();
   });
-  return { get: () => token, offer: () => show(form, true) };
+  return {
+    get: () => token,
+    offer() {
+      show(form, true);
+      input.focus();
+    },
+  };
 }
