@@ -33,7 +33,7 @@ export interface Connection {
   send(input: Input, options?: SendOptions): Promise<Sent>;
   /** Sends a message to the run that is under way, or starts one. */
   steer(input: Input, options?: Omit<SendOptions, "onActive">): Promise<Sent>;
-  /** Stops the run that is shown, and no other. For one that is over it does nothing. */
+  /** Stops the run that is shown, or was just sent for, and no other. For one that is over it does nothing. */
   stop(reason?: string): Promise<void>;
   /**
    * Answers a question of the run that is shown. It returns the id of the run that goes on, where the answer starts one. Where
@@ -59,6 +59,7 @@ export function connect(options: Options = {}): Connection {
   const listeners = new Set<{ readonly call: Listener }>();
   let state = nothing;
   let watched: Session | null = null;
+  let made: string | null = null; // the run that the last message or answer led to
   let unwatch: (() => void) | null = null;
 
   const set = (patch: Partial<State>, change: Change = { type: "status" }) => {
@@ -96,8 +97,13 @@ export function connect(options: Options = {}): Connection {
   };
 
   const chat = () => state.chatId ?? missing("no_chat");
-  const shown = () => ({ chat_id: chat(), run_id: state.runId ?? missing("no_run") });
-  const expect = (chatId: string, runId: string) => { if (state.chatId === chatId) watched?.expect(runId); };
+  /** The run that is shown or, before it is, the one that was sent for. */
+  const shown = () => ({ chat_id: chat(), run_id: (state.end && made) || (state.runId ?? made ?? missing("no_run")) });
+  const expect = (chatId: string, runId: string) => {
+    if (state.chatId !== chatId) return;
+    made = runId;
+    watched?.expect(runId);
+  };
 
   /** The run that appears in the chat within the time of an answer, other than the one shown before. */
   const observe = (chatId: string, before: string | null) => new Promise<string | null>((resolve) => {
@@ -154,6 +160,7 @@ export function connect(options: Options = {}): Connection {
       tabs.open();
       unwatch ??= watchPage(() => { tabs.open(); watched?.hurry(); }, () => { keep(); watched?.suspend(); tabs.close(); });
       if (!same) {
+        made = null;
         const { runId: held = null, afterSeq: seq } = how;
         const events = seed ? seed.events : [];
         set({ ...nothing, chatId, status: "connecting", runId: seq === undefined ? null : held, seq: seq ?? 0, events }, { type: "reset", events });

@@ -83,13 +83,14 @@ const reasons: Readonly<Record<number | string, Reason>> = {
 };
 
 /** Why an answer to an attempt to watch is no stream, whether a repetition can not help, and after how many milliseconds it can at the earliest. */
-export async function refusalOf(response: Response): Promise<{ reason: Reason; final: boolean; after: number }> {
+export async function refusalOf(response: Response): Promise<{ reason: Reason; final: boolean; after: number; chats: unknown }> {
   const { status } = response;
-  const { code } = await problemOf(response);
+  const { code, problem } = await problemOf(response);
   const passing = status >= 500 || [408, 425, 429].includes(status);
   return {
     reason: reasons[code] ?? reasons[status] ?? (passing ? "unavailable" : "refused"),
     final: !passing,
     after: Number(response.headers.get("Retry-After")) * 1000 || 0, // a date is not worth its parser: the client's own wait does
+    chats: problem["chats"],
   };
 }

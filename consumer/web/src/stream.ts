@@ -28,6 +28,8 @@ export interface Outcome {
   readonly reason?: Reason;
   readonly final?: boolean; // another attempt is not going to help
   readonly after?: number;
+  /** Of a shared stream: the places of the chats that are switched off. */
+  readonly chats?: unknown;
 }
 
 /** Makes one attempt. It resolves when the stream is over, soon after signal is aborted, and never rejects. */
