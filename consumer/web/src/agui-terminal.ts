@@ -42,6 +42,12 @@ export function terminal(tell: (event: Event) => void): Terminal {
   };
 }
 
+/** Whether the run has ended to ask. */
+export function isInterrupt(event: Event): boolean {
+  const outcome = event["outcome"];
+  return event.type === "RUN_FINISHED" && typeof outcome === "object" && outcome !== null && "type" in outcome && outcome.type === "interrupt";
+}
+
 function failure(end: End, said: Event | null): Event | null {
   if (end.superseded) return error("superseded", "a newer run took the chat");
   switch (end.reason) {

@@ -1,11 +1,12 @@
 // An AG-UI agent whose runs survive reloads, cut networks and restarts of the relay.
 
 import { AbstractAgent } from "@ag-ui/client";
-import type { AgentConfig, AgentSubscriber, BaseEvent, Message, RunAgentInput, RunAgentParameters, RunAgentResult, State } from "@ag-ui/client";
+import type { AgentConfig, AgentSubscriber, BaseEvent, RunAgentInput, RunAgentParameters, RunAgentResult } from "@ag-ui/client";
 import { Observable } from "rxjs";
 import type { Subscriber } from "rxjs";
-import { madeBy } from "./agui-made.js";
-import { terminal } from "./agui-terminal.js";
+import { rewound } from "./agui-rewind.js";
+import type { Before } from "./agui-rewind.js";
+import { isInterrupt, terminal } from "./agui-terminal.js";
 import { connect, type Connection } from "./connection.js";
 import { follow } from "./follow.js";
 import { aborted, attach, notShown, sendTurn, stopRun } from "./turn.js";
@@ -45,13 +46,6 @@ interface Watch {
   leave(): void;
   aborted: boolean;
   timer?: ReturnType<typeof setTimeout>;
-}
-
-/** What the agent had before a run said anything: where a replay of that run begins. */
-interface Before {
-  readonly runId: string;
-  readonly messages: readonly Message[];
-  readonly state: State;
 }
 
 /**
@@ -254,10 +248,7 @@ export class RejoinAgent extends AbstractAgent {
       this.before = { runId: runId ?? "", messages: [...this.messages], state: this.state };
       return;
     }
-    const made = madeBy(events);
-    const known = new Set(this.before.messages.map((message) => message.id));
-    const added = this.messages.filter((message) => !known.has(message.id) && !made.has(message.id));
-    this.messages = [...this.before.messages, ...added];
+    this.messages = rewound(this.before.messages, this.messages, events);
     this.state = this.before.state;
   }
 
@@ -270,12 +261,6 @@ export class RejoinAgent extends AbstractAgent {
       controller?.signal.removeEventListener("abort", abort);
     }
   }
-}
-
-/** Whether the run has ended to ask. */
-function isInterrupt(event: Event): boolean {
-  const outcome = event["outcome"];
-  return event.type === "RUN_FINISHED" && typeof outcome === "object" && outcome !== null && "type" in outcome && outcome.type === "interrupt";
 }
 
 function events(subscribe: (out: Subscriber<BaseEvent>) => () => void): Events {
