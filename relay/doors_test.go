@@ -308,6 +308,7 @@ func TestUIEnds(t *testing.T) {
 		"unsaved":    {subjects.End{Reason: subjects.ReasonDone}, "finish"},
 		"stopped":    {subjects.End{Reason: subjects.ReasonStopped, Persisted: true}, "abort"},
 		"superseded": {subjects.End{Superseded: true, Reason: subjects.ReasonSuperseded}, "error"},
+		"replaced":   {subjects.End{Superseded: true, Reason: subjects.ReasonDone}, "error"},
 		"abandoned":  {subjects.End{Reason: subjects.ReasonAbandoned}, "error"},
 		"failed":     {failed, "error"},
 		"skipped":    {subjects.End{Reason: subjects.ReasonSkipped}, "error"},
