@@ -1,4 +1,4 @@
-// The examples of README.md do what they say: each block is a module that is run against a relay, and what it prints is what stands
+// The examples of README.md on the connection do what they say: each block is a module that is run against a relay, and what it prints is what stands
 // behind its arrows.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -10,7 +10,9 @@ import { delta, end, event, eventually, problem, relay, snapshot, stream, synced
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const place = `${root}build/readme/`;
-const blocks = [...readFileSync(`${root}README.md`, "utf8").matchAll(/^```(tsx?)\n([^]*?)^```$/gm)].map(([, kind, code]) => ({ kind: kind!, code: code! }));
+/** The sections about the connection; those on chats, React and the adapters have tests of their own. */
+const [sections] = readFileSync(`${root}README.md`, "utf8").split(/^## Show a chat$/m);
+const blocks = [...sections!.matchAll(/^```(tsx?)\n([^]*?)^```$/gm)].map(([, kind, code]) => ({ kind: kind!, code: code! }));
 
 before(() => {
   rmSync(place, { recursive: true, force: true });
