@@ -27,7 +27,7 @@ var asked = map[string]struct {
 	"POST /chat/live": {about: func(t target) request {
 		return request{"/chat/live", body("chat_id", t.chat, "protocol", 1, "run_id", t.run)}
 	}, own: 200},
-	"GET /chat/live":              {about: func(t target) request { return request{"/chat/live?chat_id=" + t.chat, ""} }, own: 200},
+	"GET /chat/live": {about: func(t target) request { return request{"/chat/live?chat_id=" + t.chat, ""} }, own: 200},
 	"POST /chats/live": {about: func(t target) request {
 		return request{"/chats/live", body("protocol", 1, "chats", []map[string]any{{"chat_id": t.chat, "run_id": t.run}})}
 	}, own: 200},
@@ -40,6 +40,13 @@ var asked = map[string]struct {
 	"POST /chat": {about: func(t target) request {
 		return request{"/chat", body("chat_id", t.chat, "protocol", 1, "input", map[string]string{"text": "hi"}, "on_active", "supersede")}
 	}, new: true, own: 200},
+	"POST /agui/{chat_id}": {about: func(t target) request {
+		return request{"/agui/" + t.chat, body("messages", []map[string]string{{"id": "u", "role": "user", "content": "hi"}})}
+	}, new: true, own: 200},
+	"POST /api/chat": {about: func(t target) request {
+		return request{"/api/chat", body("id", t.chat, "messages", []map[string]any{{"id": "u", "role": "user", "parts": []map[string]string{{"type": "text", "text": "hi"}}}})}
+	}, new: true, own: 200},
+	"GET /api/chat/{chat_id}/stream": {about: func(t target) request { return request{"/api/chat/" + t.chat + "/stream?run_id=" + t.run, ""} }, own: 200},
 	"POST /chat/send": {about: func(t target) request {
 		return request{"/chat/send", body("chat_id", t.chat, "input", map[string]string{"text": "hi"}, "on_active", "supersede")}
 	}, new: true, own: 202},
