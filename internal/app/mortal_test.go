@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/internal/app"
+	"github.com/rejoin/rejoin/internal/auth"
 	"github.com/rejoin/rejoin/producer/demo"
 	"github.com/rejoin/rejoin/subjects"
 )
@@ -149,4 +152,23 @@ func TestOnlyDevHasADemo(t *testing.T) {
 		status, body = r.ask(http.MethodPost, "/demo/kill", "")
 		require.Equal(t, c.kill, status, body)
 	}
+}
+
+// Where tokens are needed the page is there without one, to ask for it; killing needs one.
+func TestThePageNeedsNoTokenAndKillingDoes(t *testing.T) {
+	t.Parallel()
+	keys := filepath.Join(t.TempDir(), "keys")
+	_, public, err := auth.NewKeys()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(keys, public, 0o600))
+	r := boot(t, app.Config{Page: true, Worker: &app.WorkerConfig{Agent: app.AgentConfig{Kind: app.AgentDemo}},
+		Auth: app.AuthConfig{Kind: app.AuthJWT, JWT: auth.JWTConfig{KeyFile: keys, Issuer: "i", Audience: "a"}}})
+	for _, path := range []string{"/demo", "/demo/demo.js", "/demo/setup"} {
+		status, body := r.ask(http.MethodGet, path, "")
+		require.Equal(t, http.StatusOK, status, body)
+	}
+	_, setup := r.ask(http.MethodGet, "/demo/setup", "")
+	require.JSONEq(t, `{"tokens":true,"kill":true,"agent":true,"lease_ms":15000}`, setup)
+	status, body := r.ask(http.MethodPost, "/demo/kill", "")
+	require.Equal(t, http.StatusUnauthorized, status, body)
 }
