@@ -21,7 +21,7 @@ const (
 )
 
 // halves is an agent that says half of its answer, and the rest when it is told to go on. What it is asked says how:
-// "quick" does not wait, "fail" fails instead of going on, "ask" asks for a permission.
+// "quick" does not wait, "fail" fails instead of going on, "ask" asks for a permission, "tool" calls one of the client's.
 type halves struct {
 	mu     sync.Mutex
 	chats  map[string]chan struct{}
@@ -70,6 +70,9 @@ func (h *halves) Run(ctx context.Context, t agent.Turn) error {
 		}
 		return nil
 	}
+	if strings.Contains(text, "tool") {
+		return clientsTool(say, req)
+	}
 	answer := func(delta string) map[string]any {
 		return map[string]any{"type": "TEXT_MESSAGE_CONTENT", "messageId": "answer-" + run, "delta": delta}
 	}
@@ -105,4 +108,24 @@ func (h *halves) Run(ctx context.Context, t agent.Turn) error {
 		map[string]any{"type": "TOOL_CALL_ARGS", "toolCallId": call, "delta": `"it"}`},
 		map[string]any{"type": "TOOL_CALL_END", "toolCallId": call},
 		map[string]any{"type": "TOOL_CALL_RESULT", "messageId": "result-" + run, "toolCallId": call, "content": "seen", "role": "tool"})
+}
+
+// clientsTool calls a tool of the client's, and says what it came to once that is known.
+func clientsTool(say func(...map[string]any) error, req *agent.Request) error {
+	var input struct {
+		Messages []struct{ Role, Content string }
+	}
+	if err := json.Unmarshal(req.Input, &input); err != nil {
+		return err
+	}
+	run := string(req.RunID)
+	started := map[string]any{"type": "RUN_STARTED", "threadId": req.ChatID, "runId": run}
+	last := input.Messages[len(input.Messages)-1]
+	if last.Role != "tool" {
+		return say(started, map[string]any{"type": "TOOL_CALL_START", "toolCallId": "confirm-" + run, "toolCallName": "confirm"},
+			map[string]any{"type": "TOOL_CALL_END", "toolCallId": "confirm-" + run})
+	}
+	return say(started, map[string]any{"type": "TEXT_MESSAGE_START", "messageId": "answer-" + run, "role": "assistant"},
+		map[string]any{"type": "TEXT_MESSAGE_CONTENT", "messageId": "answer-" + run, "delta": "it said " + last.Content},
+		map[string]any{"type": "TEXT_MESSAGE_END", "messageId": "answer-" + run})
 }

@@ -58,3 +58,16 @@ func (r *rig) again() {
 	r.relay.Stop()
 	r.relay = r.f.Relay(harness.RelayConfig{Addr: addr})
 }
+
+// saved waits until a chat's turn is in its history.
+func (r *rig) saved(chat string) {
+	r.t.Helper()
+	harness.Eventually(r.t, "the run is over", func() bool {
+		resp, err := http.Get(r.relay.URL + "/chat/" + chat + "/session") //nolint:noctx // it answers at once
+		require.NoError(r.t, err)
+		defer resp.Body.Close()
+		all, err := io.ReadAll(resp.Body)
+		require.NoError(r.t, err)
+		return strings.Contains(string(all), `"state":"ended"`)
+	})
+}

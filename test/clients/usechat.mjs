@@ -34,15 +34,26 @@ globalThis.fetch = async (path, options) => {
 const { createElement, StrictMode, useEffect } = await import("react");
 const { createRoot } = await import("react-dom/client");
 const { useChat } = await import("@ai-sdk/react");
+const { DefaultChatTransport, lastAssistantMessageIsCompleteWithToolCalls } = await import("ai");
 
 let chat, root;
 let log = { statuses: [], errors: [], finishes: [], data: [] };
 
 const texts = () => chat.messages.map((m) => m.parts.filter((p) => p.type === "text").map((p) => p.text).join("")).join("");
 
-function Page({ messages, resume }) {
+// An application that says which run it was watching when it was cut off: a message's id is the run's.
+const naming = new DefaultChatTransport({
+  prepareReconnectToStreamRequest: ({ id, api }) => {
+    const last = chat?.messages.at(-1);
+    return { api: `${api}/${encodeURIComponent(id)}/stream` + (last?.role === "assistant" ? `?run_id=${last.id}` : "") };
+  },
+});
+
+function Page({ messages, resume, named, tools }) {
   chat = useChat({
     id, resume, messages,
+    ...(named && { transport: naming }),
+    ...(tools && { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls }),
     onError: (error) => void log.errors.push(`${error.name}: ${error.message}`),
     onFinish: ({ isAbort, isDisconnect, isError, finishReason }) => void log.finishes.push({ isAbort, isDisconnect, isError, finishReason }),
     onData: (part) => void log.data.push(part),
@@ -57,6 +68,8 @@ function Page({ messages, resume }) {
   }, [status]);
   useEffect(() => void (half && say("half")), [half]);
   const asked = chat.messages.at(-1)?.parts.find((p) => p.state === "approval-requested")?.approval.id;
+  const waits = chat.messages.at(-1)?.parts.find((p) => p.state === "input-available")?.toolCallId;
+  useEffect(() => void (waits && say("waits", waits)), [waits]);
   useEffect(() => void (asked && say("asked", { id: asked, message: chat.messages.at(-1).id })), [asked]);
   return null;
 }
@@ -86,6 +99,9 @@ for (let line; (line = await told()) !== undefined; ) {
       break;
     case "regenerate":
       void chat.regenerate();
+      break;
+    case "output":
+      void chat.addToolOutput(value);
       break;
     case "stop":
       await chat.stop();

@@ -3,6 +3,7 @@ package clients_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -155,6 +156,64 @@ func TestHANG02_UseChatInAnIdleChat(t *testing.T) {
 	require.Empty(t, s.Messages)
 	require.Empty(t, s.Errors)
 	require.Empty(t, s.Finishes)
+}
+
+// HANG-02: the run is over and saved when the page comes back: 204, the client is left with half of it and was told of the lost
+// connection. An application that names the run is given all of it.
+func TestHANG02_UseChatComesBackWhenAllIsOver(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	p := newPage(t, r, "c")
+	p.tell(`mount {"named":true}`)
+	p.heard("fetched", nil)
+	p.tell(`send "hi"`)
+	p.heard("half", nil)
+	r.proxy.Cut()
+	p.heard("broken", nil)
+	require.True(t, p.state().Finishes[0].IsDisconnect)
+	r.agent.goOn("c")
+	r.saved("c")
+	resp, err := http.Get(r.relay.URL + "/api/chat/c/stream") //nolint:noctx // it answers at once
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, 204, resp.StatusCode)
+	p.tell("show")
+	p.heard("ready", nil)
+	s := p.state()
+	require.Len(t, s.Messages, 2)
+	isWhole(t, s.Messages[1])
+	require.Equal(t, 1, r.runs("c"))
+}
+
+// DUP-02: a tool of the client's: its output makes the next run, whose answer is added to the same message. Tools of the agent's
+// do not, or this would never end.
+func TestDUP02_UseChatAndToolsOfTheClients(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	p := newPage(t, r, "c")
+	p.tell(`mount {"tools":true}`)
+	p.heard("fetched", nil)
+	p.tell(`send "a tool"`)
+	var call string
+	p.heard("waits", &call)
+	for p.state().Status != "ready" {
+	}
+	p.tell(fmt.Sprintf(`output {"tool":"confirm","toolCallId":%q,"output":"yes"}`, call))
+	p.heard("fetched", nil)
+	p.heard("ready", nil)
+	s := p.state()
+	require.Len(t, s.Messages, 2, "%+v", s.Messages)
+	require.Equal(t, "it said yes", s.Messages[1].text())
+	require.Equal(t, "output-available", s.Messages[1].part("confirm").State)
+	require.Equal(t, 2, r.runs("c"))
+
+	p.tell(`send "quick"`)
+	p.heard("fetched", nil)
+	p.heard("ready", nil)
+	s = p.state()
+	require.Len(t, s.Messages, 4)
+	isWhole(t, s.Messages[3])
+	require.Equal(t, 3, r.runs("c"))
 }
 
 // DUP-02: the last message kept is the one before: it is left alone.
