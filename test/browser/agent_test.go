@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/producer"
 	"github.com/rejoin/rejoin/producer/agent"
 	"github.com/rejoin/rejoin/subjects"
@@ -51,8 +53,14 @@ func newStage(t *testing.T, f *harness.Fabric) *stage {
 	return &stage{t: t, fabric: f, producer: f.Producer(f.Connect()), parts: map[string]*part{}, begun: map[string]chan *part{}}
 }
 
-// Run is the agent: it says nothing by itself.
+// Run is the agent: it says nothing by itself but what it was asked, as agents do so that other tabs see it.
 func (s *stage) Run(ctx context.Context, t agent.Turn) error {
+	req := t.Request()
+	thread, run := agui.InputIDs(req.Input)
+	thread, run = cmp.Or(thread, req.ChatID), cmp.Or(run, string(req.RunID))
+	if err := t.Publish(ctx, agui.NewRunStarted(thread, run, agui.RunInput(thread, run, req.Input, nil))); err != nil {
+		return err
+	}
 	over := make(chan finish, 1)
 	p := &part{run: t.Request().RunID, input: t.Request().Input, publish: t.Publish, ask: t.Ask, stopped: ctx.Done(),
 		end: func(f finish) { over <- f }}

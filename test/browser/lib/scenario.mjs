@@ -74,6 +74,10 @@ export async function scenario(act, { real = false, args = [] } = {}) {
       else if (process.env.VERBOSE) console.log("console:", message.text());
     });
     page.on("pageerror", (error) => complaints.add(`uncaught on ${where()}: ${error.stack ?? error}`));
+    page.on("request", (request) => {
+      const { protocol, hostname } = new URL(request.url());
+      if (/^(http|ws)/.test(protocol) && !["127.0.0.1", "localhost"].includes(hostname)) complaints.add(`asked somebody else: ${request.url()}`);
+    });
     page.on("crash", () => complaints.add(`crashed: ${where()}`));
     page.on("requestfailed", (request) => {
       const why = request.failure()?.errorText ?? "";

@@ -30,7 +30,7 @@ await scenario(async (s) => {
     await ask("begun", { chat });
     await ask("say", { chat, events: [start(chat), ...deltas(1, 3, chat)] });
   }
-  for (const [i, page] of pages.entries()) await shows(page, said(3), chats[i]);
+  for (const [i, page] of pages.entries()) await shows(page, said(3, chats[i]), chats[i]);
   await shot(pages[7], "eight-streaming");
 
   // All stream, one event each in a fiftieth of a second, and two are stopped meanwhile.
@@ -42,8 +42,8 @@ await scenario(async (s) => {
   await timed("send while others are idle or streaming", pages[7], "send", "once more");
   await ask("begun", { chat: "c7" });
   await ask("say", { chat: "c7", events: [start("again"), ...deltas(1, 60, "again"), end("again")] });
-  await shows(pages[7], said(60), "again");
-  for (const i of [0, 1, 3, 4, 5, 6]) await shows(pages[i], said(60), chats[i]);
+  await shows(pages[7], said(60, "again"), "again");
+  for (const i of [0, 1, 3, 4, 5, 6]) await shows(pages[i], said(60, chats[i]), chats[i]);
   const stopped = await state(pages[2]);
   const { events } = await fetch(`${s.site}/runs/${stopped.runId}/snapshot`).then((r) => r.json());
   assert.equal(await pages[2].evaluate(() => rejoin.texts.c2), events.filter((e) => e.messageId === "c2").map((e) => e.delta ?? "").join(""), "what was said before the stop, and no more");
@@ -52,8 +52,8 @@ await scenario(async (s) => {
   for (const gone of [0, 1, 3, 4]) {
     await pages[gone].close();
     for (const i of [5, 6]) await ask("say", { chat: chats[i], events: deltas(61 + gone * 10, 65 + gone * 10, chats[i]) });
-    const text = said(60) + [0, 1, 3, 4].filter((n) => n <= gone).flatMap((n) => deltas(61 + n * 10, 65 + n * 10)).map((e) => e.delta).join("");
-    for (const i of [5, 6]) await shows(pages[i], text, chats[i]);
+    const text = (id) => said(60, id) + [0, 1, 3, 4].filter((n) => n <= gone).flatMap((n) => deltas(61 + n * 10, 65 + n * 10, id)).map((e) => e.delta).join("");
+    for (const i of [5, 6]) await shows(pages[i], text(chats[i]), chats[i]);
   }
   await timed("stop while all stream", pages[5], "stop");
   await ask("end", { chat: "c6" });
@@ -65,14 +65,14 @@ await scenario(async (s) => {
   await timed("send while others are idle or streaming", late, "send", "and now");
   await ask("begun", { chat: "c6" });
   await ask("say", { chat: "c6", events: [start("late"), ...deltas(1, 5, "late")] });
-  await shows(late, said(5), "late");
-  await shows(pages[6], said(5), "late");
+  await shows(late, said(5, "late"), "late");
+  await shows(pages[6], said(5, "late"), "late");
   const connections = await most();
   allow(/net::ERR_/);
   await ask("cut");
   await ask("say", { chat: "c6", events: deltas(6, 20, "late") });
-  await shows(late, said(20), "late");
-  await shows(pages[6], said(20), "late");
+  await shows(late, said(20, "late"), "late");
+  await shows(pages[6], said(20, "late"), "late");
 
   const alive = pages.filter((p) => !p.isClosed());
   await neverTwice(s, late, ...alive);

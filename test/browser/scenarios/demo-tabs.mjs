@@ -1,0 +1,50 @@
+// TAB-03: two tabs on one chat, and runs that one of them, or neither, has begun.
+import { clean, is, open, saved, send, shows } from "../lib/demo.mjs";
+import { scenario } from "../lib/scenario.mjs";
+import { deltas, end, said, start } from "../lib/words.mjs";
+
+await scenario(async (s) => {
+  const { ask, assert, shot, site } = s;
+  const a = await open(s, "c");
+  const b = await open(s, "c");
+  for (const page of [a, b]) await is(page, "idle");
+  const all = [];
+  const took = { question: [], answer: [] };
+  const turn = async (words, id, begin) => {
+    const begun = performance.now();
+    await begin();
+    await ask("begun", { chat: "c" });
+    all.push(["user", words]);
+    for (const page of [b, a]) await shows(page, all);
+    took.question.push(Math.round(performance.now() - begun));
+    const saying = performance.now();
+    await ask("say", { chat: "c", events: [start(id), ...deltas(1, 20, id)] });
+    await ask("say", { chat: "c", events: [...deltas(21, 40, id), end(id)] });
+    await ask("end", { chat: "c" });
+    all.push(["assistant", said(40, id)]);
+    for (const page of [b, a]) await shows(page, all);
+    took.answer.push(Math.round(performance.now() - saying));
+  };
+  for (const n of [1, 2, 3]) await turn(`message ${n}`, `m${n}`, () => send(a, `message ${n}`));
+
+  // Nobody's: a turn that came from a server, while both tabs only watch.
+  const post = (text) => fetch(`${site}/chat/send`, { method: "POST", body: JSON.stringify({ chat_id: "c", kind: "heartbeat", input: { text } }) }).then((r) => assert.equal(r.status, 202));
+  await turn("the weekly report", "cron", () => post("the weekly report"));
+  // And one that ends before anybody can have looked.
+  await post("in a moment");
+  await ask("begun", { chat: "c" });
+  await ask("say", { chat: "c", events: [start("short"), ...deltas(1, 40, "short"), end("short")] });
+  await ask("end", { chat: "c" });
+  all.push(["user", "in a moment"], ["assistant", said(40, "short")]);
+  for (const page of [b, a]) await shows(page, all);
+  for (const page of [b, a]) await saved(page);
+  await shot(b, "the-second-tab");
+
+  // A run of a producer's own has no message before it, nor a place in the history.
+  await ask("start", { chat: "c" });
+  await ask("say", { chat: "c", events: [start("own"), ...deltas(1, 10, "own")] });
+  for (const page of [b, a]) await shows(page, [...all, ["assistant", said(10, "own")]]);
+  console.log(`seen in both tabs after, in ms: ${JSON.stringify(took)}`);
+  for (const ms of [...took.question, ...took.answer]) assert.ok(ms < 5000, `${ms} ms`);
+  await clean(s, a, b);
+});
