@@ -27,3 +27,17 @@ func TestTAB03_SecondTab(t *testing.T) {
 	screen(t)
 	newDemo(t).play("demo-tabs", nil)
 }
+
+// APP-01 to APP-04: what the agent asks is asked in every tab, answered once, and never asked again.
+func TestAPP03_TwoTabsAnswer(t *testing.T) {
+	t.Parallel()
+	screen(t)
+	newDemo(t).play("demo-asks", nil)
+}
+
+// An attempt that finds nothing leaves the person with the history.
+func TestDemo_DeadAddressLandsOnHistory(t *testing.T) {
+	t.Parallel()
+	screen(t)
+	newDemo(t).play("demo-dead", nil)
+}
