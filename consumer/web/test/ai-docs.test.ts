@@ -1,4 +1,4 @@
-// Runs the lines of docs-adapters.md.
+// Runs the lines of README.md on the AG-UI agent and the AI SDK transport.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -15,7 +15,8 @@ const relay = new Relay();
 globalThis.fetch = relay.fetch as typeof fetch;
 globalThis.BroadcastChannel = undefined as unknown as typeof BroadcastChannel; // it would keep the test alive
 
-const blocks = [...readFileSync(`${process.cwd()}/docs-adapters.md`, "utf8").matchAll(/^```tsx?\n(.*?)^```$/gms)].map(([, code]) => String(code));
+const [, sections = ""] = readFileSync(`${process.cwd()}/README.md`, "utf8").split(/^(?=## AG-UI agent$)/m);
+const blocks = [...sections.matchAll(/^```tsx?\n(.*?)^```$/gms)].map(([, code]) => String(code));
 
 async function run(code: string, name: string): Promise<Record<string, unknown>> {
   const { code: js } = await transform(code, { loader: "tsx", jsx: "automatic", format: "esm" });
