@@ -139,6 +139,14 @@ func readScripts(t *testing.T) {
 	}
 }
 
+// verbose is where parts say what they do: nowhere, unless VERBOSE is set.
+func verbose(t *testing.T) io.Writer {
+	if os.Getenv("VERBOSE") == "" {
+		return io.Discard
+	}
+	return t.Output()
+}
+
 var saidWhere sync.Once
 
 // shots is the folder for a test's pictures, which is empty.

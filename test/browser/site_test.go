@@ -79,7 +79,7 @@ func newSite(t *testing.T, target string, files map[string]file) *site {
 			r.Out.Host = r.In.Host // the relay and its pages are of this origin
 			r.SetXForwarded()
 		},
-		FlushInterval: -1, Transport: transport, ErrorLog: log.New(io.Discard, "", 0),
+		FlushInterval: -1, Transport: transport, ErrorLog: log.New(verbose(t), "site: ", log.Lmicroseconds),
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -145,7 +145,10 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	head, _ := io.ReadAll(io.LimitReader(r.Body, kept))
-	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(head), r.Body))
+	rest := r.Body
+	if r.Body = io.NopCloser(bytes.NewReader(head)); len(head) == kept { // nothing is asked of a body that is over: it may be closed, once there is an answer
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(head), rest))
+	}
 	i, f := s.begin(r, head)
 	defer s.end(r.URL.Path)
 	out := &watched{w, func(status int) {
