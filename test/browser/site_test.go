@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -102,6 +103,17 @@ func newSite(t *testing.T, target string, files map[string]file) *site {
 		transport.CloseIdleConnections()
 	})
 	return s
+}
+
+// byteByByte makes every answer arrive one byte at a time. It has to be called before the site is used.
+func (s *site) byteByByte() {
+	s.proxy.ModifyResponse = func(r *http.Response) error {
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{iotest.OneByteReader(r.Body), r.Body}
+		return nil
+	}
 }
 
 // point makes the site pass requests on to another relay from now on. Streams that are open stay where they are.
