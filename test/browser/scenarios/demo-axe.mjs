@@ -22,10 +22,15 @@ await scenario(async (s) => {
       const look = `${colorScheme}-${size}`;
       const page = await open(s, `look-${look}`, { context });
       await is(page, "idle");
-      await check(page, `${look}-empty`);
+      const brief = look === "dark-narrow"; // the colours are those of the wide one, and the places those of the light one
+      if (!brief) await check(page, `${look}-empty`);
       await send(page, "approval form");
       await pending(page).getByRole("button", { name: "Allow", exact: true }).waitFor();
       await check(page, `${look}-question`);
+      if (brief) {
+        await context.close();
+        continue;
+      }
       await pending(page).getByRole("button", { name: "Allow", exact: true }).click();
       await pending(page).getByLabel("Colour").waitFor();
       await check(page, `${look}-form`);
