@@ -7,7 +7,8 @@
  */
 export function delay(n: number, first: number, max: number): number {
   const ceiling = Math.min(max, first * 2 ** n);
-  return n < 2 ? Math.random() * ceiling : ceiling * (1 + Math.random()) / 2;
+  const chance = Math.random();
+  return ceiling * (n < 2 ? chance : (1 + chance) / 2);
 }
 
 /** The longest that a server may ask a client to stay away, in milliseconds. */

@@ -5,6 +5,7 @@ import { session, type Session } from "./session.js";
 import { shared } from "./shared.js";
 import { direct } from "./stream.js";
 import { tabsOf } from "./tabs.js";
+import { tell } from "./tell.js";
 import { type Attach, type Change, type Input, type Listener, type OpenOptions, type Options, RejoinError, type SendOptions, type Sent, type State, type Turn } from "./types.js";
 import { watchPage } from "./wake.js";
 
@@ -59,21 +60,22 @@ export function connect(options: Options = {}): Connection {
   const listeners = new Set<{ readonly call: Listener }>();
   let state = nothing;
   let watched: Session | null = null;
+  let partial: unknown; // events that are not all of their run's: the application has the others
   let made: string | null = null; // the run that the last message or answer led to
   let unwatch: (() => void) | null = null;
 
   const set = (patch: Partial<State>, change: Change = { type: "status" }) => {
     const own = watched;
     state = { ...state, ...patch };
-    for (const { call } of [...listeners]) {
-      if (watched === own) call(state, change); // unless one of them has opened another chat, or closed
+    for (const l of [...listeners]) {
+      if (watched === own && listeners.has(l)) tell(l.call, state, change); // unless one of them has opened another chat, closed, or let go of another
     }
   };
 
   /** Keeps what was received where a reload finds it. */
   const keep = () => {
     const { chatId, runId, seq, events, end } = state;
-    if (chatId !== null && runId !== null && !end && events.length) save(options, chatId, { runId, seq, events });
+    if (runId !== null && !end && events.length && events !== partial) save(options, chatId!, { runId, seq, events });
   };
 
   const leave = () => {
@@ -90,19 +92,22 @@ export function connect(options: Options = {}): Connection {
 
   const retry = async (): Promise<Attach> => {
     const { status, runId, end } = state;
-    if (!watched) return { attached: false, reason: "no_run" };
+    const own = watched;
+    if (!own) return { attached: false, reason: "no_run" };
     if (status === "live" || status === "synchronizing") return { attached: true };
     if (status === "failed") set({ status: runId === null || end ? "connecting" : "recovering", reason: null });
-    return watched.attach();
+    return own.attach();
   };
 
   const chat = () => state.chatId ?? missing("no_chat");
   /** The run that is shown or, before it is, the one that was sent for. */
-  const shown = () => ({ chat_id: chat(), run_id: (state.end && made) || (state.runId ?? made ?? missing("no_run")) });
+  const shown = (runId = state.runId) => ({ chat_id: chat(), run_id: runId ?? made ?? missing("no_run") });
   const expect = (chatId: string, runId: string) => {
     if (state.chatId !== chatId) return;
     made = runId;
-    watched?.expect(runId);
+    if (state.end && state.runId === runId) return; // its end was faster than the answer
+    watched!.expect(runId);
+    void retry();
   };
 
   /** The run that appears in the chat within the time of an answer, other than the one shown before. */
@@ -110,7 +115,7 @@ export function connect(options: Options = {}): Connection {
     const look = () => {
       const { runId } = state;
       if (state.chatId !== chatId) done(null);
-      else if (runId !== null && runId !== before) done(runId);
+      else if (runId !== before) done(runId);
     };
     const timer = setTimeout(() => done(null), options.answerTimeout ?? 15_000);
     const stop = subscribe(look);
@@ -125,11 +130,11 @@ export function connect(options: Options = {}): Connection {
 
   const send = async (path: string, input: Input, { kind, onActive, clientToken = random() }: SendOptions): Promise<Sent> => {
     const chatId = chat();
-    const before = state.runId;
+    const { runId: before, reason } = state;
     let sent: { run_id?: unknown; turn_id?: unknown } = {};
     let runId: string | null;
     try {
-      sent = await requests.json("POST", path, {
+      sent = await requests.json(path, {
         chat_id: chatId, input: typeof input === "string" ? { text: input } : input, kind, on_active: onActive, client_token: clientToken,
       });
       runId = String(sent.run_id);
@@ -137,7 +142,7 @@ export function connect(options: Options = {}): Connection {
     } catch (err) {
       const { status, code, message } = err as RejoinError;
       if (code === "unauthenticated" || (status && status !== 502 && status !== 504)) throw err; // it was refused
-      runId = await observe(chatId, before);
+      runId = before === null && reason !== "no_run" ? null : await observe(chatId, before); // a run that appears where nobody knows what there was is not this one's
       if (runId === null) throw new RejoinError("unacknowledged", `perhaps not sent: ${message}`, status, { client_token: clientToken });
     }
     tabs.changed(chatId);
@@ -152,18 +157,23 @@ export function connect(options: Options = {}): Connection {
     open(chatId, how = {}) {
       const { runId } = how;
       const same = state.chatId === chatId;
-      if (watched && same && (runId === undefined || runId === state.runId)) return retry();
+      if (same && (runId === undefined || runId === state.runId)) return retry();
       leave();
-      const seed = runId === undefined && load(options, chatId);
-      if (seed) how = { ...how, runId: seed.runId, afterSeq: seed.seq };
-      const own = (watched = session(chatId, how, source, options, hostOf(options, () => state, set)));
+      const seed = runId === undefined ? load(options, chatId) : null;
+      const held = seed?.runId ?? runId;
+      const seq = seed?.seq ?? (same || held === undefined ? undefined : how.afterSeq); // what is shown of this chat stays until there is all of the run
+      const own: Session = (watched = session(chatId, { ...how, runId: held, afterSeq: seq }, source, options, hostOf(options, () => state, (patch, change) => {
+        if (watched === own) set(patch, change);
+      })));
       tabs.open();
       unwatch ??= watchPage(() => { tabs.open(); watched?.hurry(); }, () => { keep(); watched?.suspend(); tabs.close(); });
       if (!same) {
         made = null;
-        const { runId: held = null, afterSeq: seq } = how;
-        const events = seed ? seed.events : [];
-        set({ ...nothing, chatId, status: "connecting", runId: seq === undefined ? null : held, seq: seq ?? 0, events }, { type: "reset", events });
+        const events = seed?.events ?? [];
+        partial = !seed && events;
+        set({ ...nothing, chatId, status: "connecting", runId: seq === undefined ? null : held!, seq: seq ?? 0, events }, { type: "reset", events });
+      } else if (!state.end) {
+        set({ status: "connecting", reason: null });
       }
       return own.attach();
     },
@@ -177,20 +187,20 @@ export function connect(options: Options = {}): Connection {
     send: (input, how = {}) => send("/chat/send", input, how),
     steer: (input, how = {}) => send("/chat/steer-send", input, how),
     async stop(reason) {
-      await requests.json("POST", "/chat/stop", { ...shown(), reason }).catch((err: unknown) => {
+      await requests.json("/chat/stop", { ...shown((state.end && made) || state.runId), reason }).catch((err: unknown) => {
         if ((err as RejoinError).code !== "stale_run") throw err;
       });
     },
     async answer(requestId, outcome) {
       const own = shown();
-      const { run_id: next } = await requests.json("POST", "/chat/answer", { ...own, request_id: requestId, outcome });
+      const { run_id: next } = await requests.json("/chat/answer", { ...own, request_id: requestId, outcome });
       if (typeof next !== "string") return null;
       expect(own.chat_id, next);
       return next;
     },
     async history(limit = 20) {
-      const { turns } = await requests.json("GET", `/chat/${encodeURIComponent(chat())}/history?limit=${limit}`);
-      return Array.isArray(turns) ? (turns as Turn[]) : [];
+      const { turns } = await requests.json(`/chat/${encodeURIComponent(chat())}/history?limit=${limit}`);
+      return (turns as Turn[] | null) ?? [];
     },
   };
 }

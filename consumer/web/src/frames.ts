@@ -23,12 +23,10 @@ const sound: Readonly<Record<string, ((f: Record<string, unknown>) => boolean) |
 
 /** The frame that a message's data holds; null for a type that is not known, which is passed over. Throws Malformed. */
 export function parseFrame(data: string): Frame | null {
-  let f: Record<string, unknown>;
+  let f = {} as Record<string, unknown>;
   try {
     f = JSON.parse(data) as Record<string, unknown>;
-  } catch {
-    throw new Malformed();
-  }
+  } catch { /* what is no JSON has no type either */ }
   if (!isObject(f) || typeof f["type"] !== "string") throw new Malformed();
   const check = sound[f["type"]];
   if (!check) return null;

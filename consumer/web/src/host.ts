@@ -1,19 +1,17 @@
 // What a session's news come to: the state, and what is counted.
 import { save } from "./seed.js";
 import type { Host } from "./session.js";
-import type { Change, End, Event, Metric, Options, State } from "./types.js";
+import { tell } from "./tell.js";
+import type { Change, End, Event, Metric, Options, Reason, State } from "./types.js";
 
 /** `set` is told what changes. */
 export function hostOf(options: Options, state: () => State, set: (patch: Partial<State>, change?: Change) => void): Host {
-  const count = (metric: Metric) => {
-    try {
-      options.onMetric?.(metric);
-    } catch { /* counting must not break what is counted */ }
-  };
-  const chats = (id: string | null) => { if (id !== null) options.onChats?.(id); };
+  const count = (metric: Metric) => tell(options.onMetric, metric);
+  const chats = (id: string | null) => tell(options.onChats, id!);
+  const tried = (outcome: "attached" | Reason, again: number, ms: number) => count({ type: again ? "resume" : "attach", outcome, attempts: again || 1, ms });
   return {
     attached(again, ms) {
-      count({ type: again ? "resume" : "attach", outcome: "attached", attempts: again || 1, ms });
+      tried("attached", again, ms);
       if (state().status !== "live") set({ status: "synchronizing", reason: null });
     },
     frame(f) {
@@ -40,15 +38,14 @@ export function hostOf(options: Options, state: () => State, set: (patch: Partia
       chats(chatId);
     },
     nothing(reason, ms) {
-      const gone = reason === "gone";
-      count({ type: gone ? "resume" : "attach", outcome: reason, attempts: 1, ms });
-      if (gone) save(options, state().chatId!, null);
+      tried(reason, +(reason === "gone"), ms);
+      save(options, state().chatId!, null);
       set({ status: state().end ? "ended" : "idle", reason });
     },
     broke(reason, first, ms) {
-      if (first) count({ type: "attach", outcome: reason, attempts: 1, ms });
+      if (first) tried(reason, 0, ms);
       const { status, runId, end } = state();
-      if (runId !== null && !end) set({ status: "recovering" });
+      if (runId !== null && !end) set({ status: "recovering", reason: null });
       else if (status === "connecting") set({ status: "idle", reason });
     },
     gaveUp(reason, attempts, ms) {

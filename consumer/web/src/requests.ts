@@ -1,4 +1,5 @@
 // Requests with their token, and what an answer that is an error means.
+import { unless } from "./tell.js";
 import { type Options, type Reason, RejoinError, type Token } from "./types.js";
 
 /** The token's source has failed: another attempt may help. */
@@ -8,10 +9,10 @@ export interface Requests {
   readonly options: Options;
   /** The token that requests are sent with now. */
   token(): Promise<Token>;
-  /** Sends a request, once more with a fresh token when the answer is 401. Rejects as fetch does, or with a TokenError. */
-  send(method: string, path: string, body: unknown, signal: AbortSignal, accept: string): Promise<Response>;
+  /** Sends a request, a POST where it has a body, once more with a fresh token when the answer is 401. Rejects as fetch does, or with a TokenError. */
+  send(path: string, body: unknown, signal: AbortSignal): Promise<Response>;
   /** Sends a request and gives its JSON. Rejects with a RejoinError. */
-  json(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
+  json(path: string, body?: unknown): Promise<Record<string, unknown>>;
 }
 
 /** Sends the requests of one connection. */
@@ -32,7 +33,7 @@ export function requestsOf(options: Options): Requests {
         known = true;
         return token;
       } catch (cause) {
-        throw new TokenError("no token", { cause });
+        throw new TokenError(String(cause));
       } finally {
         asking = null;
       }
@@ -40,16 +41,16 @@ export function requestsOf(options: Options): Requests {
     return asking;
   };
 
-  const send: Requests["send"] = async (method, path, body, signal, accept) => {
+  const send: Requests["send"] = async (path, body, signal) => {
     for (let refused: { token: Token } | undefined; ; ) {
       const bearer = await tokenBut(refused);
       signal.throwIfAborted();
-      const headers: Record<string, string> = { ...options.headers, Accept: accept };
+      const headers: Record<string, string> = { ...options.headers };
       if (body) headers["Content-Type"] = "application/json";
       if (bearer) headers["Authorization"] = `Bearer ${bearer}`;
       const response = await (options.fetch ?? fetch)((options.url ?? "") + path, {
-        method, signal, headers, cache: "no-store", ...(options.credentials && { credentials: options.credentials }),
-        ...(body ? { body: JSON.stringify(body) } : {}),
+        method: body ? "POST" : "GET", signal, headers, cache: "no-store", credentials: options.credentials!,
+        body: JSON.stringify(body), // what is undefined is not there, for fetch
       });
       if (response.status !== 401 || refused || typeof source !== "function") return response;
       void response.body?.cancel().catch(() => {});
@@ -57,19 +58,22 @@ export function requestsOf(options: Options): Requests {
     }
   };
 
-  const json: Requests["json"] = async (method, path, body) => {
+  const json: Requests["json"] = async (path, body) => {
     const signal = AbortSignal.timeout(answerTimeout);
-    try {
-      const response = await send(method, path, body, signal, "application/json");
+    const ask = async () => {
+      const response = await send(path, body, signal);
       if (!response.ok) throw await problemOf(response);
       return (await response.json()) as Record<string, unknown>;
+    };
+    try {
+      return await unless(signal, ask());
     } catch (err) {
       if (err instanceof RejoinError) throw err;
       throw new RejoinError(signal.aborted ? "timeout" : err instanceof TokenError ? "unauthenticated" : "network", String(err));
     }
   };
 
-  return { options, token: () => tokenBut(), send, json };
+  return { options, token: tokenBut, send, json };
 }
 
 async function problemOf(response: Response): Promise<RejoinError> {

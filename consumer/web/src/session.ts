@@ -9,10 +9,17 @@ import type { Attach, OpenOptions, Options, Reason } from "./types.js";
 const patience = 30_000;
 /** An attempt that lived this long, in milliseconds, was good though it brought nothing new: relays close streams by age, and runs are silent. */
 const steadyAfter = 30_000;
-/** A relay that waits for less than it is asked to, in milliseconds, may be asked again at once from here on. */
-const leastWait = 1_000;
-/** An attempt that is as young as this, in milliseconds, is not repeated at once because the page was shown again: only when it has brought nothing since by then. */
+/**
+ * An attempt that is as young as this, in milliseconds, is not repeated at once because the page was shown again: only when it has brought nothing
+ * since by then. And a relay that waits for less than it is asked to may be asked again at once from here on.
+ */
 const young = 1_000;
+
+/** In the long run there are two first waits (a second) to an attempt, whatever is answered. How many of those waits may be made use of in advance. */
+const burst = 40;
+
+/** No clock that somebody may set. */
+const now = () => performance.now();
 
 /** Who is told what happens. */
 export interface Host {
@@ -30,7 +37,7 @@ export interface Host {
 export interface Session {
   /** Makes an attempt now, unless one is young, and resolves with what came of it. */
   attach(): Promise<Attach>;
-  /** Shows a run that is known to have been made, unless one is shown: its end, or its supersession, leads there. */
+  /** Shows a run that is known to have been made with the next attach, or, where one is shown, after its end. */
   expect(runId: string): void;
   /** The page was shown again, or the network is back: what is old is not to be trusted. */
   hurry(): void;
@@ -39,13 +46,16 @@ export interface Session {
   close(): void;
 }
 
+/** What OpenOptions say, where nothing may be said in so many words. */
+type From = { readonly [name in keyof OpenOptions]: OpenOptions[name] | undefined };
+
 /** Watches a chat once attach is called. `from` may name a run, or a cursor. */
-export function session(chatId: string, from: OpenOptions, source: Source, options: Options, host: Host): Session {
+export function session(chatId: string, from: From, source: Source, options: Options, host: Host): Session {
   const { follow = true } = from;
   const { attempts: most = 5, backoff: { first: firstWait = 500, max: longestWait = 15_000 } = {} } = options;
   const wait = (n: number) => delay(n, firstWait, longestWait);
   const at = position();
-  let named = from.runId; // the run to ask for while there is no cursor
+  let named = from.runId; // the run to ask for once there is no cursor
   let ended: string | undefined; // the run whose end is known
   let waiting = false; // for a run, rather than coming back to one
   let fresh = true; // nothing is known of this chat yet
@@ -60,16 +70,21 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
   let heard = 0; // when it last brought anything
   let doubt: ReturnType<typeof setTimeout> | undefined; // until an attempt that was too young has to have brought something
   let notBefore = 0; // when the next one may
+  let due = 0; // when it would be, had they all been evenly spaced
+  let lost = false; // it gave up
   let fruitless = 0; // attempts in a row that brought nothing
   let early = 0; // 204s in a row that came before their time
   let brokenAt = 0; // since when it is broken; 0 where it is not
   let tried = 0; // attempts since then
-  if (named !== undefined && from.afterSeq !== undefined) at.start(named, from.afterSeq);
+  if (named !== undefined && from.afterSeq !== undefined) {
+    at.start(named, from.afterSeq);
+    named = undefined;
+  }
 
-  const settle = (a: Attach) => {
+  const settle = (reason?: Reason) => {
     const all = callers;
     callers = [];
-    for (const call of all) call(a);
+    for (const call of all) call(reason ? { attached: false, reason } : { attached: true });
   };
 
   /** Nothing more is done until attach is called, unless there is more to do. */
@@ -79,71 +94,70 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
   };
 
   const over = (end: EndFrame) => {
-    const { superseded } = end;
+    const { superseded, run_id } = end;
     at.leave(superseded);
     fruitless = 0;
-    ended = superseded ? undefined : end.run_id;
-    named = (superseded && end.next_run_id) || undefined;
-    waiting = !superseded;
+    ended = superseded ? undefined : run_id;
+    if (named === run_id) named = undefined;
+    named = (superseded && end.next_run_id) || named;
+    waiting = !superseded && !named;
+    goOn(!waiting || follow);
     host.over(end);
-    goOn(superseded || follow);
   };
 
   const nothing = (willing: number, took: number) => {
     if (!willing) {
       const reason: Reason = at.cursor() ? "gone" : "no_run";
+      if (!at.cursor()) named = undefined;
       at.leave(false);
-      named = undefined;
-      brokenAt = 0;
       host.nothing(reason, took);
-      settle({ attached: false, reason });
+      settle(reason);
     }
-    fresh = false;
-    fruitless = 0;
-    waiting = true;
+    fresh = lost = false;
+    brokenAt = fruitless = 0;
+    waiting = !named;
     // A relay, or a cache before it, that does not wait must not be asked in a circle.
-    early = willing && took < leastWait ? early + 1 : 0;
-    if (early) notBefore = Date.now() + 1000 + wait(early);
-    goOn(follow);
+    early = willing && took < young ? early + 1 : 0;
+    if (early) notBefore = now() + young + wait(early);
+    goOn(!waiting || follow);
   };
 
   const broke = (reason: Reason, { final, after = 0 }: Outcome, good: boolean, began: number) => {
-    const now = Date.now();
+    const failed = now();
     const first = fresh;
     fresh = false;
     fruitless = good ? 0 : fruitless + 1;
     if (!brokenAt) {
-      brokenAt = good ? now : began;
+      brokenAt = good ? failed : began;
       tried = 0;
     }
-    if (first || !final) host.broke(reason, first, now - began);
-    settle({ attached: false, reason });
+    if (first || !final) host.broke(reason, first, failed - began);
+    settle(reason);
     if (first && !final && !follow) return goOn(false); // an attempt was all that was asked for
     if (!final && fruitless < most) {
-      notBefore = now + Math.min(after, maxAsked) + wait(fruitless);
+      notBefore = failed + Math.min(after, maxAsked) + wait(fruitless);
     } else if (!closed) {
       notBefore = Infinity; // until the page is shown again, or attach is called
-      const since = brokenAt;
+      lost = true;
+      host.gaveUp(reason, fruitless, failed - brokenAt);
       brokenAt = 0;
-      host.gaveUp(reason, fruitless, now - since);
     }
   };
 
   const attached = (began: number) => {
-    const now = Date.now();
-    host.attached(brokenAt && tried, now - (brokenAt || began));
+    host.attached(brokenAt && tried, now() - (brokenAt || began));
     brokenAt = 0;
-    fresh = waiting = false;
-    named = undefined;
-    settle({ attached: true });
+    fresh = waiting = lost = false;
+    settle();
   };
 
   /** Makes one attempt and decides what follows. */
   const step = async () => {
-    const began = (dialled = Date.now());
+    const began = (dialled = now());
+    due = Math.max(due, began) + 2 * firstWait;
     const { signal } = (attempt = new AbortController());
     const cursor = at.cursor();
-    const willing = waiting && !callers.length ? patience : 0;
+    const willing = waiting && !callers.length && !lost ? patience : 0;
     let first = true; // no frame has come yet
     let known = false; // but some of the run whose end is known
     let good = false;
@@ -155,13 +169,16 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
       chat_id: chatId, wait_ms: willing, run_id: cursor?.runId ?? named, after_seq: cursor?.seq,
       ended_run_id: ended,
     }, {
-      heard: () => { heard = Date.now(); },
+      heard: () => { heard = now(); },
       frame: (f) => {
         if (signal.aborted) return false; // late: another attempt has taken over
         if (!at.cursor() && f.run_id === ended) return (known = true);
         const verdict = at.apply(f);
-        if (first) attached(began);
-        first = false;
+        if (first) {
+          if (!cursor) named = undefined;
+          attached(began);
+          first = false;
+        }
         if (signal.aborted) return false; // whoever was told has left
         if (verdict === "further") {
           good = true;
@@ -176,13 +193,13 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
     if (closed) return;
     if (end) over(end);
     else if (redial) return;
-    else if (outcome.nothing || (first && known)) nothing(willing, Date.now() - began);
+    else if (outcome.nothing || (first && known)) nothing(willing, now() - began);
     else broke(outcome.reason ?? "interrupted", outcome, good || (!first && heard - began >= steadyAfter), began);
   };
 
   const run = async () => {
     for (running = true; !closed; ) {
-      const rest = notBefore - Date.now();
+      const rest = Math.max(notBefore, due - burst * firstWait) - now();
       if (rest > 0) {
         await new Promise<void>((resolve) => {
           const timer = rest < Infinity ? setTimeout(resolve, rest) : undefined;
@@ -201,12 +218,12 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
     notBefore = 0;
     if (!running) void run();
     else if (attempt) {
-      const now = Date.now();
-      const rest = dialled + young - now;
+      const since = now();
+      const rest = dialled + young - since;
       clearTimeout(doubt);
       if (rest > 0) {
         const own = attempt;
-        doubt = setTimeout(() => { if (own === attempt && heard <= now) hurry(); }, rest + 1);
+        doubt = setTimeout(() => { if (own === attempt && heard <= since) hurry(); }, rest + 1);
       } else {
         redial = true;
         attempt.abort();
@@ -219,37 +236,39 @@ export function session(chatId: string, from: OpenOptions, source: Source, optio
   const atOnce = () => {
     resting = false;
     fruitless = 0;
-    if (waiting) dialled = 0; // a wait would answer too late
+    if (waiting) dialled = -young; // a wait would answer too late
     hurry();
+  };
+
+  /** Ends the attempt or the pause that is under way. */
+  const cut = () => {
+    clearTimeout(doubt);
+    attempt?.abort();
+    wakeUp?.();
   };
 
   return {
     hurry,
     attach: () => new Promise((resolve) => {
       callers.push(resolve);
-      if (closed) settle({ attached: false, reason: "interrupted" });
+      if (closed) settle("interrupted");
       else atOnce();
     }),
     expect(runId) {
-      if (closed || at.cursor()) return;
       named = runId;
-      dialled = 0;
+      if (at.cursor()) return;
+      dialled = -young;
       waiting = false;
-      atOnce();
     },
     suspend() {
-      clearTimeout(doubt);
       redial = true;
       notBefore = Infinity;
-      attempt?.abort();
-      wakeUp?.();
+      cut();
     },
     close() {
       closed = true;
-      clearTimeout(doubt);
-      attempt?.abort();
-      wakeUp?.();
-      settle({ attached: false, reason: "interrupted" });
+      cut();
+      settle("interrupted");
     },
   };
 }

@@ -1,4 +1,5 @@
-// Server-sent events as the WHATWG specification defines them: text in pieces of any size comes in, whole messages go out.
+// Server-sent events as the WHATWG specification defines them: text in pieces of any size comes in,
+// without its byte order mark, whole messages go out.
 
 /** One stream's decoder. A message counts only once its blank line has arrived. */
 export interface Decoder {
@@ -16,7 +17,6 @@ export function decoder(limit: number): Decoder {
   let size = 0; // characters of the current message
   let retry = 0;
   let afterCR = false;
-  let first = true;
 
   const gather = (part: string) => {
     if (part) line.push(part);
@@ -28,12 +28,11 @@ export function decoder(limit: number): Decoder {
     const text = line.join("");
     line = [];
     if (!text) {
-      const message = [event, data.join("\n")] as const;
-      const some = data.length > 0;
+      const [name, lines] = [event, data];
       data = [];
       event = "";
       size = 0;
-      return !some || take(...message);
+      return !lines.length || take(name, lines.join("\n"));
     }
     const [, name, value] = /^([^:]*):? ?([^]*)$/.exec(text)!;
     if (name === "data") data.push(value!);
@@ -47,10 +46,6 @@ export function decoder(limit: number): Decoder {
 
   const push: Decoder["push"] = (text, take) => {
     let at = 0;
-    if (first && text) {
-      first = false;
-      if (text[0] === "\ufeff") at = 1;
-    }
     for (const ends = /\r\n?|\n/g; at < text.length; ) {
       if (afterCR) {
         afterCR = false;

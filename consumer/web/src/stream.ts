@@ -2,6 +2,7 @@
 import { type Frame, Malformed, parseFrame } from "./frames.js";
 import { refusalOf, type Requests, TokenError } from "./requests.js";
 import { decoder } from "./sse.js";
+import { unless } from "./tell.js";
 import type { Reason } from "./types.js";
 
 /** What an attempt asks for, as the body of POST /chat/live has it. */
@@ -58,33 +59,37 @@ export async function receive(
     clearTimeout(silence);
     silence = setTimeout(() => { late = true; stop(); }, ms);
   };
-  signal.addEventListener("abort", stop);
-  if (signal.aborted) stop();
   let some = false; // a message has come
   const sse = decoder(maxMessage);
   const broken = (reason: Reason, final = false): Outcome => ({ reason, final, after: sse.retry() });
-  try {
-    within(waitMs + answerTimeout);
-    const response = await requests.send("POST", path, body, abort.signal, "text/event-stream");
+  const listen = async (): Promise<Outcome> => {
+    const response = await requests.send(path, body, abort.signal);
     if (response.status === 204) return { nothing: true };
     if (response.status !== 200) return await refusalOf(response);
     if (response.body && !/^text\/event-stream\b/i.test(response.headers.get("Content-Type") ?? "")) return broken("refused"); // a proxy's page
     const reader = response.body?.getReader();
-    const text = new TextDecoder("utf-8", { ignoreBOM: true });
+    const text = new TextDecoder();
     while (reader) {
+      abort.signal.throwIfAborted();
       heard();
       within(idleTimeout);
       const { done, value } = await reader.read();
-      if (done) break;
+      if (done || abort.signal.aborted) break;
       if (!sse.push(text.decode(value, { stream: true }), (event, data) => { some = true; return take(event, data); })) return {};
     }
     return broken(some ? "interrupted" : "empty");
+  };
+  try {
+    within(waitMs + answerTimeout);
+    signal.addEventListener("abort", stop);
+    const outcome = unless(abort.signal, listen());
+    if (signal.aborted) stop();
+    return await outcome;
   } catch (err) {
     if (err instanceof RangeError) return broken("too_large", true);
     return broken(late ? "timeout" : err instanceof Malformed ? "malformed" : err instanceof TokenError ? "unauthenticated" : some ? "interrupted" : "network");
   } finally {
     clearTimeout(silence!);
-    signal.removeEventListener("abort", stop);
     stop(); // closes the connection where there is more to come
   }
 }

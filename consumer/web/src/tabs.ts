@@ -1,4 +1,5 @@
 // What the tabs of one origin tell each other.
+import { tell } from "./tell.js";
 import type { Options } from "./types.js";
 
 export interface Tabs {
@@ -15,7 +16,7 @@ export function tabsOf({ tabs = true, url = "", onChats }: Options): Tabs {
     open() {
       if (channel || !tabs || typeof BroadcastChannel === "undefined") return;
       channel = new BroadcastChannel(`rejoin:${url}:chats`);
-      channel.onmessage = ({ data }: MessageEvent<unknown>) => { if (typeof data === "string") onChats?.(data); };
+      channel.onmessage = ({ data }: MessageEvent<unknown>) => { if (typeof data === "string") tell(onChats, data); };
     },
     close() {
       channel?.close();
@@ -23,7 +24,7 @@ export function tabsOf({ tabs = true, url = "", onChats }: Options): Tabs {
     },
     changed(chatId) {
       channel?.postMessage(chatId);
-      onChats?.(chatId);
+      tell(onChats, chatId);
     },
   };
 }

@@ -65,7 +65,7 @@ export interface State {
   readonly reason: Reason | null;
 }
 
-/** What a listener is told happened. `state` is what it has come to. */
+/** What a listener is told happened. `state` is what it has come to. What a listener throws is reported as an error that nobody caught, and breaks nothing. */
 export type Change =
   | { readonly type: "reset"; readonly events: readonly Event[] } // replaces all that was held: a snapshot, another run, another chat
   | { readonly type: "event"; readonly event: Event; readonly seq: number }
@@ -80,7 +80,7 @@ export type Attach = { readonly attached: true } | { readonly attached: false; r
 export interface OpenOptions {
   /** The run to show, for a chat that may have a newer one, or whose run waits behind others. */
   readonly runId?: string;
-  /** With `runId`: the last seq that the application has. Its events are not in `events` then. */
+  /** With `runId`: the last seq that the application has. Its events are not in `events` then. Of no account for the chat that is open. */
   readonly afterSeq?: number;
   /** Whether to stay and show the chat's next runs as they begin. Default true. */
   readonly follow?: boolean;
@@ -108,13 +108,14 @@ export interface Options {
   readonly idleTimeout?: number;
   /** The largest frame, in characters. Default 64 Mi. */
   readonly maxMessage?: number;
-  /** Where to keep what was received, so that a reload shows it at once, e.g. sessionStorage. Default null: nowhere. */
+  /** Where to keep what was received, so that a reload shows it at once, e.g. sessionStorage. It is shown before anybody is asked whose it is:
+   * clear it when another user signs in. Default null: nowhere. */
   readonly seed?: Pick<Storage, "getItem" | "setItem" | "removeItem"> | null;
   /** Whether tabs of this origin tell each other of new runs and share a stream when connections are scarce. Default true. */
   readonly tabs?: boolean;
   /** Called when this or another tab sent something, or saw a run begin or end: reload the list of chats. */
   readonly onChats?: (chatId: string) => void;
-  /** What to count; see Metric. An error that it throws is ignored. */
+  /** What to count; see Metric. */
   readonly onMetric?: (metric: Metric) => void;
 }
 

@@ -24,7 +24,7 @@ function play(c: Case, pieces: Uint8Array[]) {
   const sse = decoder(c.max_message ?? 64 << 20);
   const at = position();
   if (c.cursor) at.start(c.cursor.run_id, c.cursor.after_seq);
-  const text = new TextDecoder("utf-8", { ignoreBOM: true });
+  const text = new TextDecoder();
   const frames: unknown[] = [];
   let outcome = "cut";
   try {
