@@ -1,9 +1,10 @@
 // One stream for the tabs that have none of their own. One of them, whoever holds a lock, leads: it asks POST /chats/live for all,
 // and hands each what is its own. When it leaves, the lock passes on, and all come back with their cursors.
 import { Malformed, parseFrame } from "./frames.js";
-import type { Requests } from "./requests.js";
+import { type Requests, TokenError } from "./requests.js";
 import { type Ask, type Outcome, receive, type Source } from "./stream.js";
-import type { Token } from "./types.js";
+import { unless } from "./tell.js";
+import type { Options, Token } from "./types.js";
 
 /** How many chats one stream takes. */
 const most = 64;
@@ -18,20 +19,22 @@ type Call = { readonly join: string; readonly ask: Ask } | { readonly leave: str
 type Word = { readonly data: string } | { readonly over: Outcome } | Record<string, never>;
 
 /** The source of a tab that shares. `direct` is for when nobody leads. */
-export function together(url: string, origin: string, requests: Requests, direct: Source): Source {
+export function together(origin: string, requests: Requests, direct: Source): Source {
   return async (ask, ear, signal) => {
     if (plentiful(origin)) return direct(ask, ear, signal);
+    const { options } = requests;
     let name: string;
     try {
-      name = `rejoin:${url}:${who(await requests.token())}`;
-    } catch {
-      return { reason: "unauthenticated" };
+      const token = await unless(signal, unless(AbortSignal.timeout(options.answerTimeout ?? 15_000), requests.token()));
+      name = `rejoin:${options.url ? new URL(options.url, location.href).href : origin}:${who(options, token)}`;
+    } catch (err) {
+      return { reason: err instanceof TokenError ? "unauthenticated" : "timeout" };
     }
     const id = crypto.randomUUID();
     const gone = new AbortController(); // ends with this attempt
     const calls = new BroadcastChannel(name);
     const words = new BroadcastChannel(`${name}:${id}`);
-    const { idleTimeout = 45_000 } = requests.options;
+    const { idleTimeout = 45_000 } = options;
     return new Promise<Outcome>((resolve) => {
       let now = ask; // with the cursor, as it moves
       let alarm: ReturnType<typeof setTimeout>;
@@ -55,9 +58,13 @@ export function together(url: string, origin: string, requests: Requests, direct
         within(frozenAfter, () => done(direct(now, ear, signal)));
       };
       words.onmessage = ({ data: word }: MessageEvent<Word>) => {
+        if (gone.signal.aborted) return;
         ear.heard();
         within(idleTimeout, () => done({ reason: "timeout" }));
-        if ("over" in word) return done(word["over"] as Outcome);
+        if ("over" in word) {
+          const outcome = word["over"] as Outcome;
+          return done(outcome.final ? direct(now, ear, signal) : outcome); // a relay that shares no streams, or one for all: each hears for itself what is wrong
+        }
         if (!("data" in word)) return;
         try {
           const text = word["data"] as string;
@@ -65,6 +72,7 @@ export function together(url: string, origin: string, requests: Requests, direct
           const f = parseFrame(text);
           if (!f) return;
           if (!ear.frame(f)) return done({});
+          if (f.type === "STREAM_END" && !ask.wait_ms) return done({ nothing: true }); // an end that is known already: the chat has no other run
           now = { ...now, run_id: f.run_id, after_seq: f.seq };
         } catch (err) {
           done({ reason: err instanceof Malformed ? "malformed" : "interrupted" });
@@ -109,7 +117,7 @@ async function lead(name: string, requests: Requests, signal: AbortSignal): Prom
     stream.abort();
     const own = (stream = new AbortController()).signal;
     const held = new Set((await navigator.locks.query()).held?.map((lock) => lock.name));
-    for (const id of [...members.keys()]) if (!held.has(`${name}:${id}`)) drop(id);
+    for (const id of [...members.keys()]) if (!held.has(`${name}:${id}`)) drop(id, { reason: "interrupted" }); // heard by one that is alive after all
     if (own.aborted) return;
     const chats = new Map<string, { readonly ids: string[]; ask: Ask }>();
     for (const [id, { ask }] of members) {
@@ -144,9 +152,10 @@ async function lead(name: string, requests: Requests, signal: AbortSignal): Prom
   };
   // The timers of a hidden tab come once a second, or once a minute, for which those who are looked at do not have to wait.
   const soon = () => {
-    if (document.hidden) void open();
-    else timer ??= setTimeout(() => void open(), gather);
+    if (globalThis.document?.hidden) void go();
+    else timer ??= setTimeout(() => void go(), gather);
   };
+  const go = () => open().catch(() => { for (const id of [...members.keys()]) drop(id, { reason: "interrupted" }); }); // a page that is put away
 
   const hear = (call: Call) => {
     if ("join" in call) {
@@ -164,6 +173,7 @@ async function lead(name: string, requests: Requests, signal: AbortSignal): Prom
   await ended(signal);
   clearTimeout(timer);
   stream.abort();
+  calls.postMessage({ led: true } satisfies Call); // by nobody, should the next one who holds the lock be frozen
   calls.close();
   for (const id of [...members.keys()]) drop(id);
 }
@@ -174,13 +184,18 @@ function earlier(a: Ask, b: Ask): Ask {
   return a.after_seq < b.after_seq ? a : b;
 }
 
-/** Whose token it is, as far as that can be told: tabs of different users share nothing. */
-function who(token: Token): string {
-  if (!token) return "";
+/** What a token says of itself, and not of its user. */
+const ofTheToken = new Set(["exp", "iat", "nbf", "jti"]);
+
+/**
+ * Whose requests these are, as far as that can be told: tabs of different users share nothing, nor do those of one user in two tenants. Which
+ * claim names the tenant is the relay's business, so all have to be the same.
+ */
+function who({ headers }: Options, token: Token): string {
+  let claims: unknown = token ?? "";
   try {
-    const { iss, sub } = JSON.parse(atob(token.split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/"))) as { iss?: string; sub?: string };
-    return sub ? JSON.stringify([iss, sub]) : token;
-  } catch {
-    return token;
-  }
+    const all = JSON.parse(atob(token!.split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/"))) as Record<string, unknown>;
+    if (all["sub"]) claims = Object.entries(all).filter(([claim]) => !ofTheToken.has(claim));
+  } catch { /* no JSON Web Token: only the same one is the same user's */ }
+  return JSON.stringify([claims, headers]);
 }

@@ -10,13 +10,13 @@ const own = 3;
 export function shared(requests: Requests, direct: Source): Source {
   const { tabs = true, url = "" } = requests.options;
   const locks = globalThis.navigator?.locks;
-  if (!tabs || typeof BroadcastChannel === "undefined" || !locks || !globalThis.location) return direct;
-  const { href, origin } = new URL(url, location.href);
+  if (!tabs || !locks || !globalThis.location) return direct;
+  const { origin } = new URL(url, location.href);
   return (ask, ear, signal) => {
     const seat = async (n: number): Promise<Outcome> =>
       n < own
         ? locks.request(`rejoin:${origin}:${n}`, { ifAvailable: true }, (lock) => (lock ? direct(ask, ear, signal) : seat(n + 1)))
-        : (await import("./crowd.js")).together(url ? href : origin, origin, requests, direct)(ask, ear, signal); // loaded by the few who need it
+        : (await import("./crowd.js")).together(origin, requests, direct)(ask, ear, signal); // loaded by the few who need it
     return seat(0).catch(() => direct(ask, ear, signal)); // a page that is put away gets no lock, and an old page may find no crowd.js
   };
 }
