@@ -10,8 +10,9 @@ const accepted = (run_id: string) => JSON.stringify({ chat_id: "c", turn_id: "t"
 /** Collects what is reported as an error that nobody caught, until the test ends. */
 function reports(t: TestContext): unknown[] {
   const all: unknown[] = [];
-  Object.assign(globalThis, { reportError: (err: unknown) => all.push(err) });
-  t.after(() => Reflect.deleteProperty(globalThis, "reportError"));
+  const { reportError } = globalThis;
+  globalThis.reportError = (err: unknown) => { all.push(err); };
+  t.after(() => { globalThis.reportError = reportError; });
   return all;
 }
 

@@ -275,3 +275,35 @@ test("TAB-01 chats that are switched off do not take the others along; more chat
   await Promise.all(tabs.map(({ c }) => until(c, (s) => text(s.events) === "12")));
   assert.equal(h.shared.now, 1);
 });
+
+test("TAB-02 hidden, shown, frozen, put away, retried, pointed elsewhere and broken off in any order: each event once", async (t) => {
+  const page = Object.assign(new EventTarget(), { hidden: false });
+  const frame = new EventTarget();
+  Object.assign(globalThis, { document: page, window: frame });
+  t.after(() => { Reflect.deleteProperty(globalThis, "document"); Reflect.deleteProperty(globalThis, "window"); });
+  const h = await house(t);
+  let seed = 11;
+  const random = (n: number) => (seed = (seed * 48271) % 2147483647) % n;
+  const chats = ["a", "b"];
+  const c = connect(t, h.url);
+  exact(c);
+  let chat = "a";
+  const open: Promise<unknown>[] = [c.open(chat)];
+  for (let i = 0; i < 400; i++) {
+    const what = random(24);
+    if (what < 8) h.say(chats[random(2)]!, `${i} `);
+    else if (what < 10) { const over = chats[random(2)]!; if (h.runs.has(over)) h.end(over); }
+    else if (what < 12) h.cut();
+    else if (what < 14) open.push(c.retry());
+    else if (what < 16) open.push(c.open((chat = chats[random(2)]!)));
+    else if (what < 17) { c.close(); open.push(c.open(chat)); }
+    else page.dispatchEvent(new Event(["visibilitychange", "freeze", "resume"][random(3)]!));
+    if (what > 21) frame.dispatchEvent(new Event(["pagehide", "pageshow", "online"][random(3)]!));
+    if (random(2) === 0) await new Promise((f) => setTimeout(f, random(12)));
+  }
+  page.dispatchEvent(new Event("resume"));
+  for (const each of chats) h.say(each, "last");
+  await until(c, (s) => text(s.events) === h.text(chat));
+  await Promise.all(open); // each came to something
+  await eventually(() => h.open.now === 1);
+});

@@ -5,6 +5,9 @@ import type { TestContext } from "node:test";
 import { connect as connectTo, type Connection } from "../src/index.js";
 import type { Change, Options, State } from "../src/types.js";
 
+// What a listener throws, say an assertion, fails its test.
+globalThis.reportError = (err: unknown) => queueMicrotask(() => { throw err; });
+
 export interface Asked {
   readonly n: number; // from 1
   readonly path: string;
