@@ -29,3 +29,10 @@ func TestUNI03_SeparatorsInAnEventSource(t *testing.T) {
 	screen(t)
 	newRig(t, rigConfig{files: blank(t)}).play("separators", nil)
 }
+
+// A test that cannot fail is worth nothing: what the scenarios watch for is seen.
+func TestWhatIsWatchedForIsSeen(t *testing.T) {
+	t.Parallel()
+	screen(t)
+	newRig(t, rigConfig{files: blank(t)}).play("watches", nil)
+}

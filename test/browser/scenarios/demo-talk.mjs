@@ -4,7 +4,7 @@ import { scenario } from "../lib/scenario.mjs";
 import { deltas, end, said, start } from "../lib/words.mjs";
 
 await scenario(async (s) => {
-  const { ask, assert, shot, site } = s;
+  const { allow, ask, assert, shot, site } = s;
   const page = await open(s, "c");
   await is(page, "idle");
   await shot(page, "empty");
@@ -25,6 +25,17 @@ await scenario(async (s) => {
     await clean(s, page);
   }
   await shot(page, "reloaded");
+
+  // The network goes, which the page says, and comes back.
+  allow(/net::ERR_/);
+  await s.context.setOffline(true);
+  await ask("cut");
+  await is(page, "recovering");
+  await page.getByRole("status").getByText(/catching up/).waitFor();
+  await shot(page, "offline");
+  await shows(page, [["user", "hello"], ["assistant", said(120, "a1")]]);
+  await s.context.setOffline(false);
+  await is(page, "live");
   assert.equal(await page.getByTestId("saved").getAttribute("data-saved"), "pending");
   await ask("say", { chat: "c", events: [end("a1")] });
   await ask("end", { chat: "c" });
