@@ -18,7 +18,7 @@ export const reasonWords: Readonly<Record<Reason, string | null>> = {
   unauthenticated: "The relay wants to know who you are. Paste a token into the field on the left; rejoin token --help says how to make one.",
   forbidden: "This token does not allow watching.",
   not_found: "There is no relay at this address.",
-  refused: "The relay refuses this, and trying again is not going to help.",
+  refused: "What answers at this address does not answer as a relay does.",
   network: "The relay cannot be reached. What was received is kept, and nothing is lost at the other end.",
   timeout: "The relay does not answer in time. What was received is kept.",
   empty: "The relay answered without a word.",
