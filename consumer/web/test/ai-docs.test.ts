@@ -29,7 +29,7 @@ async function run(code: string, name: string): Promise<Record<string, unknown>>
   }
 }
 
-test("there are lines to run", () => assert.equal(blocks.length, 4));
+test("there are lines to run", () => assert.equal(blocks.length, 5));
 
 test("AG-UI agent", async () => {
   relay.onSend = (id) => {
@@ -85,4 +85,19 @@ test("AI SDK transport: useChat", async () => {
   relay.end(id);
   await until(() => host.textContent.includes("ready"));
   root.unmount();
+});
+
+test("AI SDK transport: saved messages", async () => {
+  const { savedMessages } = (await run(blocks[4]!, "saved")) as { savedMessages: (turns: unknown[]) => unknown };
+  const text = (role: string, id: string, text: string): object => ({ id, role, parts: [{ type: "text", text }] });
+  const turn = (run_id: string, messages: object[], said: string): object => ({
+    run_id,
+    events: [
+      { type: "RUN_STARTED", runId: run_id, input: { messages } }, { type: "TEXT_MESSAGE_START", messageId: `a-${run_id}`, role: "assistant" },
+      { type: "TEXT_MESSAGE_CONTENT", messageId: `a-${run_id}`, delta: said }, { type: "TEXT_MESSAGE_END", messageId: `a-${run_id}` },
+    ],
+  });
+  const hi = { id: "u1", role: "user", content: "hi" };
+  const turns = [turn("r1", [hi], "hello"), turn("r2", [hi, { id: "r1", role: "assistant", content: "hello" }, { id: "u2", role: "user", content: "and?" }], "so")];
+  assert.deepEqual(savedMessages(turns), [text("user", "u1", "hi"), text("assistant", "r1", "hello"), text("user", "u2", "and?"), text("assistant", "r2", "so")]);
 });
