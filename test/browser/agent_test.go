@@ -39,7 +39,8 @@ type part struct {
 	ask     func(context.Context, agent.Question) (agent.Answer, error)
 	end     func(finish)
 	stopped <-chan struct{}
-	busy    sync.WaitGroup
+	busy    sync.WaitGroup // of what is asked
+	saying  sync.WaitGroup // of what is said
 }
 
 // finish is how a run is to end.
@@ -66,6 +67,7 @@ func (s *stage) Run(ctx context.Context, t agent.Turn) error {
 		end: func(f finish) { over <- f }}
 	s.enter(t.Request().ChatID, p)
 	defer p.busy.Wait()
+	defer p.saying.Wait()
 	select {
 	case f := <-over:
 		if f.Fail != "" {
@@ -171,7 +173,8 @@ func (s *stage) actions() actions {
 				require.NoError(a.t, s.say(p, l.Events, 0))
 				return nil
 			}
-			p.busy.Go(func() {
+			a.t.Cleanup(p.saying.Wait)
+			p.saying.Go(func() {
 				if err := s.say(p, l.Events, time.Duration(l.Every)*time.Millisecond); err != nil {
 					a.t.Logf("the run %s takes no more: %v", p.run, err)
 				}
@@ -179,7 +182,7 @@ func (s *stage) actions() actions {
 			return nil
 		},
 		// said waits until what is being said in the background has been said.
-		"said": func(a ask) any { s.speaking(read(a).Chat).busy.Wait(); return nil },
+		"said": func(a ask) any { s.speaking(read(a).Chat).saying.Wait(); return nil },
 		"ask": func(a ask) any { // and goes on when there is an answer, which it says
 			l := read(a)
 			p := s.speaking(l.Chat)
