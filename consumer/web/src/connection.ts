@@ -162,7 +162,7 @@ export function connect(options: Options = {}): Connection {
       const seed = runId === undefined ? load(options, chatId) : null;
       const held = seed?.runId ?? runId;
       const seq = seed?.seq ?? (same || held === undefined ? undefined : how.afterSeq); // what is shown of this chat stays until there is all of the run
-      const own: Session = (watched = session(chatId, { ...how, runId: held, afterSeq: seq }, source, options, hostOf(options, () => state, (patch, change) => {
+      const own: Session = (watched = session(chatId, { ...how, runId: held, afterSeq: seq }, source, options, hostOf(options, tabs.changed, () => state, (patch, change) => {
         if (watched === own) set(patch, change);
       })));
       tabs.open();

@@ -4,10 +4,9 @@ import type { Host } from "./session.js";
 import { tell } from "./tell.js";
 import type { Change, End, Event, Metric, Options, Reason, State } from "./types.js";
 
-/** `set` is told what changes. */
-export function hostOf(options: Options, state: () => State, set: (patch: Partial<State>, change?: Change) => void): Host {
+/** `set` is told what changes, `chats` which chat has a run that began or ended. */
+export function hostOf(options: Options, chats: (chatId: string) => void, state: () => State, set: (patch: Partial<State>, change?: Change) => void): Host {
   const count = (metric: Metric) => tell(options.onMetric, metric);
-  const chats = (id: string | null) => tell(options.onChats, id!);
   const tried = (outcome: "attached" | Reason, again: number, ms: number) => count({ type: again ? "resume" : "attach", outcome, attempts: again || 1, ms });
   return {
     attached(again, ms) {
@@ -26,7 +25,7 @@ export function hostOf(options: Options, state: () => State, set: (patch: Partia
         const { run_id, seq, events } = f;
         if (run_id === runId) count({ type: "reset", events: events.length });
         set({ runId: run_id, seq, events, end: null }, { type: "reset", events });
-        if (run_id !== runId) chats(chatId);
+        if (run_id !== runId) chats(chatId!);
       }
     },
     over({ persisted, superseded, reason, next_run_id: next }) {
@@ -35,7 +34,7 @@ export function hostOf(options: Options, state: () => State, set: (patch: Partia
       const { chatId } = state();
       save(options, chatId!, null);
       set({ status: "ended", end, reason: null }, { type: "end", end });
-      chats(chatId);
+      chats(chatId!);
     },
     nothing(reason, ms) {
       tried(reason, +(reason === "gone"), ms);

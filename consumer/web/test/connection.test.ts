@@ -314,3 +314,14 @@ test("silence for too long is a break", async (t) => {
   const s = await until(c, ({ status }) => status === "ended");
   assert.equal(text(s.events), "ab");
 });
+
+test("every tab hears of a run that one of them sees begin and end", async (t) => {
+  const r = await relay(t, ({ body }, res) => { if (!body["wait_ms"]) stream(res).end(snapshot("r", 1, [delta("a")]) + end("r", 1)); });
+  const heard: string[] = [];
+  const other = connect(t, r.url, { onChats: (id) => heard.push(id) });
+  await other.open("elsewhere", { follow: false });
+  const before = heard.length;
+  const c = connect(t, r.url);
+  await c.open("c");
+  await eventually(() => heard.slice(before).filter((id) => id === "c").length === 2);
+});
