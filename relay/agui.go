@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 
+	"github.com/rejoin/rejoin/consumer"
 	"github.com/rejoin/rejoin/internal/agui"
 	"github.com/rejoin/rejoin/internal/problem"
+	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/internal/turns"
 )
 
@@ -29,7 +32,7 @@ func (s *Server) agui(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, leave, err := s.readMessageAs(w, r, func(body []byte) (*message, error) { return s.parseRunInput(chat, body) })
+	m, leave, err := s.readMessageAs(w, r, func(body []byte) (*message, error) { return s.parseRunInput(r.Context(), chat, body) })
 	if err != nil {
 		return err
 	}
@@ -46,7 +49,7 @@ func (s *Server) agui(w http.ResponseWriter, r *http.Request) error {
 	return s.answered(w, r, m, leave, bring, q)
 }
 
-func (s *Server) parseRunInput(chat string, body []byte) (*message, error) {
+func (s *Server) parseRunInput(ctx context.Context, chat string, body []byte) (*message, error) {
 	var in runAgentInput
 	if err := problem.Decode(body, &in); err != nil {
 		return nil, err
@@ -67,7 +70,14 @@ func (s *Server) parseRunInput(chat string, body []byte) (*message, error) {
 			return nil, err
 		}
 	}
-	asked, n := in.asked()
+	asked, n := in.asked(nil)
+	if n > 0 && roleOf(in.Messages[n-1]) == "tool" {
+		given, err := s.resultsOf(ctx, chat)
+		if err != nil {
+			return nil, err
+		}
+		asked, n = in.asked(given)
+	}
 	err := props.Rejoin.on(m, asked)
 	if err != nil {
 		return nil, err
@@ -104,19 +114,62 @@ func (in *runAgentInput) reset(n int) ([]byte, error) {
 
 // asked is the last message that the agent did not write itself, and the answers to what it
 // has asked; nil where there is neither. n is how many messages there are up to that one: what
-// follows is what the client has of its answer, where it was cut off.
-func (in *runAgentInput) asked() (asked any, n int) {
-	last, n := lastOf(in.Messages, func(role string) bool { return role != "assistant" && role != "reasoning" && role != "activity" })
+// follows is what the client has of its answer, where it was cut off. given are the calls of tools
+// whose results are the agent's.
+func (in *runAgentInput) asked(given map[string]bool) (asked any, n int) {
+	last, n := lastOf(in.Messages, func(m map[string]any) bool {
+		call, _ := m["toolCallId"].(string)
+		return m["role"] != "assistant" && m["role"] != "reasoning" && m["role"] != "activity" && (m["role"] != "tool" || !given[call])
+	})
 	if last == nil && in.Resume == nil {
 		return nil, 0
 	}
 	return []any{last, in.Resume}, n
 }
 
-// lastOf is what identifies the last message whose role is one of those wanted: its id, or its
+func roleOf(message json.RawMessage) string {
+	var m struct{ Role string }
+	_ = json.Unmarshal(message, &m) // another kind of thing has no role
+	return m.Role
+}
+
+// resultsOf are the calls of tools whose results are events of the chat's newest run. A client that was
+// cut off has them among its messages as if it had run the tools itself; it says nothing new by them.
+func (s *Server) resultsOf(ctx context.Context, chat string) (map[string]bool, error) {
+	e, err := s.newest(ctx, identity(ctx).Realm, chat)
+	if errors.Is(err, runs.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, actTimeout) // there may be no room for it
+	defer cancel()
+	data, err := s.cfg.Hub.Snapshot(bounded, e)
+	if errors.Is(err, consumer.ErrGone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, waited(ctx, err)
+	}
+	defer data.Release()
+	given := map[string]bool{}
+	for event := range data.Events.Lines() {
+		var result struct {
+			Type       agui.Type `json:"type"`
+			ToolCallID string    `json:"toolCallId"`
+		}
+		if bytes.Contains(event, []byte(agui.ToolCallResult)) && json.Unmarshal(event, &result) == nil && result.Type == agui.ToolCallResult {
+			given[result.ToolCallID] = true
+		}
+	}
+	return given, nil
+}
+
+// lastOf is what identifies the last message that is wanted: its id, or its
 // place among them where it has none, and what it says; nil for none. n is how many messages
 // there are up to that one.
-func lastOf(messages []json.RawMessage, wanted func(role string) bool) (key any, n int) {
+func lastOf(messages []json.RawMessage, wanted func(message map[string]any) bool) (key any, n int) {
 	var last map[string]any
 	place := 0
 	for i, raw := range messages {
@@ -124,7 +177,7 @@ func lastOf(messages []json.RawMessage, wanted func(role string) bool) (key any,
 		if json.Unmarshal(raw, &m) != nil {
 			continue // it is for the agent to say what it cannot take
 		}
-		if role, _ := m["role"].(string); wanted(role) {
+		if wanted(m) {
 			last, n = m, i+1
 			place++
 		}

@@ -80,6 +80,29 @@ func TestSEND01_AskingAgainIsTheSameRun(t *testing.T) {
 	require.Equal(t, "retry", f.view(two.runID()).Kind)
 }
 
+// A tool's result that the agent brought itself is a part of its answer, though a stock client has it among its messages as it has those of
+// the tools that it runs: whoever was cut off behind it gets the same run, while it goes on and once it is over.
+func TestSEND01_TheAgentsOwnToolResultsSayNothingNew(t *testing.T) {
+	t.Parallel()
+	f := newChats(t, turns.Config{}, nil)
+	const result = `{"type":"TOOL_CALL_RESULT","messageId":"t","toolCallId":"c1","content":"4"}`
+	o := f.agui("c", runInput("r1", "hi", ""))
+	r := f.begin(o.runID())
+	r.publish(runStarted, `{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"x"}`, `{"type":"TOOL_CALL_END","toolCallId":"c1"}`, result)
+	o.events(4)
+	o.close()
+	const has = `,{"id":"m","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"x","arguments":""}}]},{"id":"t","role":"tool","toolCallId":"c1","content":"4"}`
+	again := f.agui("c", runInput("r2", "hi", has))
+	require.Equal(t, r.id(), again.runID())
+	require.Equal(t, `{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"u-hi","role":"user","content":"hi"}]}`, again.events(2)[1], "what it has is taken back")
+	r.publish(runFinished)
+	r.finish(done)
+	require.Equal(t, r.id(), f.agui("c", runInput("r3", "hi", has)).runID(), "over and saved")
+	// The result of another call is the client's own.
+	own := f.agui("c", runInput("r4", "hi", has+`,{"id":"m2","role":"assistant"},{"id":"t2","role":"tool","toolCallId":"c2","content":"5"}`))
+	require.NotEqual(t, r.id(), own.runID())
+}
+
 // A run that failed is no answer; one that another has replaced does not take the chat back.
 func TestAskingAgainAfterAFailureIsAnotherRun(t *testing.T) {
 	t.Parallel()

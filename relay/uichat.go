@@ -112,7 +112,7 @@ func (in *uiFields) take(m *message) (asked any, err error) {
 	default:
 		return nil, problem.New(problem.BadRequest, "trigger is %.40q; allowed are %s and %s", in.Trigger, triggerSubmit, triggerRegenerate)
 	}
-	asked, _ = lastOf(in.Messages, func(string) bool { return true })
+	asked, _ = lastOf(in.Messages, func(map[string]any) bool { return true })
 	return asked, nil
 }
 
