@@ -70,6 +70,24 @@ test("UNI-03 a forged end in a text is a text", async (t) => {
   assert.equal(c.state.end, null);
 });
 
+test("UNI-04 NUL and bytes that are no UTF-8 spoil neither what follows nor what a snapshot has", async (t) => {
+  const odd = Buffer.concat([Buffer.from("a\\u0000b"), Buffer.of(0xff, 0xfe, 0xc0, 0x80, 0xed, 0xa0, 0x80), Buffer.from("c")]);
+  const put = (f: string) => Buffer.concat(f.split("ODD").flatMap((part, i) => (i ? [odd, Buffer.from(part)] : [Buffer.from(part)])));
+  const r = await relay(t, ({ body }, res) => {
+    stream(res);
+    if (body["after_seq"] === undefined) res.end(put(snapshot("r", 1, [delta("ODD")]) + event("r", 2, delta("ODD"))));
+    else res.end(put(snapshot("r", 2, [delta("ODDODD")]) + event("r", 3, delta("!")) + end("r", 3)));
+  });
+  const c = connect(t, r.url);
+  const seen: string[] = [];
+  c.subscribe((s) => seen.push(text(s.events)));
+  await c.open("c", { follow: false });
+  const s = await until(c, ({ status }) => status === "ended");
+  const one = new TextDecoder().decode(odd).replace("\\u0000", "\0");
+  assert.equal(text(s.events), `${one}${one}!`);
+  assert.ok(seen.includes(`${one}${one}`), "the same live");
+});
+
 test("a proxy's page is no stream, and is not shown", async (t) => {
   const r = await relay(t, (_, res) => { res.writeHead(200, { "Content-Type": "text/html" }).end("<h1>It works</h1>"); });
   const c = connect(t, r.url);
