@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs the tests of the packages given. Those that bring hundreds of readers, processes or outages
+# Runs the tests of the packages given. Those that bring hundreds of readers, processes, browsers or outages
 # that others would feel, have the machine for themselves, one after the other.
 set -euo pipefail
 
-alone='/test/(bench|browser|chaos|e2e|edge|limits|ops)$'
+alone='/test/(bench|browser|chaos|clients|e2e|edge|limits|ops|web)$'
 packages=$(go list "$@")
 together=$(grep -Ev "$alone" <<<"$packages" || true)
 apart=$(grep -E "$alone" <<<"$packages" || true)
