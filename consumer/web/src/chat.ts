@@ -1,4 +1,5 @@
-// A chat as an application shows it: its history, and the run under way. runs.ts has the runs, shown.ts what is shown of them.
+// A chat as an application shows it: its history, and the run under way. runs.ts has the runs, shown.ts what is shown of them,
+// and again.ts what is not, for it is there already.
 import { type ChatView, empty } from "./chatview.js";
 import { connect, type Connection } from "./connection.js";
 import { type History, historyOf } from "./history.js";

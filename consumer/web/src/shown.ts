@@ -1,4 +1,5 @@
 // The messages of a chat, out of its runs: each run is reduced by itself, and each message is shown once.
+import { again } from "./again.js";
 import type { Message } from "./messages.js";
 import { equal } from "./patch.js";
 import { type Run, shownOf } from "./runs.js";
@@ -10,26 +11,26 @@ export type ChatMessage = Message & { readonly unsaved?: true };
 interface Shown {
   readonly list: ChatMessage[];
   readonly at: Map<string, number>;
-  /** Where each run's own messages begin. */
-  readonly starts: number[];
+  /** Where each run's own messages begin, in the order of the runs. */
+  readonly starts: Map<string, number>;
 }
 
 /** A function that gives the messages of runs. What all but the last one come to is made again only when one of them changes. */
 export function shower(): (runs: readonly Run[]) => readonly ChatMessage[] {
   let earlier: readonly Run[] = [];
-  let base: Shown = { list: [], at: new Map(), starts: [] };
+  let base: Shown = { list: [], at: new Map(), starts: new Map() };
   let before: readonly ChatMessage[] = [];
   return (all) => {
     const runs = all.filter((one, i) => one.phase !== "sending" || !all.slice(i + 1).some((later) => repeats(later, one)));
     const last = runs.at(-1);
     const most = runs.slice(0, -1);
     if (most.length !== earlier.length || most.some((one, i) => one !== earlier[i])) {
-      base = { list: [], at: new Map(), starts: [] };
+      base = { list: [], at: new Map(), starts: new Map() };
       for (const one of most) for (const [key, at] of lay(base, one)) base.at.set(key, at);
       earlier = most;
     }
     const list = [...base.list];
-    if (last) lay(edits(last) ? { ...base, list, at: new Map(base.at) } : { ...base, list, starts: [] }, last);
+    if (last) lay({ list, at: edits(last) ? new Map(base.at) : base.at, starts: new Map(base.starts) }, last);
     if (list.length !== before.length || list.some((m, i) => m !== before[i])) before = list;
     return before;
   };
@@ -45,11 +46,13 @@ function repeats(later: Run, sending: Run): boolean {
 /** Puts a run's messages on the list, and returns where those are that were not there before. */
 function lay(shown: Shown, one: Run): Map<string, number> {
   if (edits(one)) cut(shown, one);
-  const { list, at } = shown;
+  const { list, at, starts } = shown;
   const added = new Map<string, number>();
   const held = shownOf(one);
-  shown.starts.push(list.length);
+  const twice = again(held, (key) => at.has(key), (id) => starts.has(id));
+  starts.set(one.runId, list.length);
   for (const m of withSaid(one)) {
+    if (twice.has(m)) continue;
     const key = keyOf(m);
     const old = at.get(key) ?? -1;
     const earlier = list[old];
@@ -76,9 +79,10 @@ function edits(one: Run): boolean {
 function cut({ list, at, starts }: Shown, one: Run): void {
   const known = [...shownOf(one).given.keys()].map((key) => at.get(key) ?? -1);
   const last = Math.max(-1, ...known);
-  const from = last < 0 ? undefined : starts.find((start) => start > last);
+  const from = last < 0 ? undefined : [...starts.values()].find((start) => start > last);
   if (from === undefined) return;
   list.length = from;
+  for (const [runId, start] of starts) if (start >= from) starts.delete(runId);
   for (const [key, index] of at) if (index >= from) at.delete(key);
 }
 
