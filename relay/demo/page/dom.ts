@@ -57,6 +57,6 @@ export function everyFrame(draw: () => void): () => void {
       draw();
     };
     const frame = requestAnimationFrame(now);
-    const late = setTimeout(now, 1000); // a hidden tab has no frames, and its title and list go on
+    const late = setTimeout(now, 250); // a hidden tab has no frames, and its title and list go on
   };
 }
