@@ -18,6 +18,10 @@ const (
 	ControlInput  = runs.ControlInput
 )
 
+// ClosedByRun is the reason of a question that its own run has closed: it says itself that
+// it is over, or there was no room for it. Whoever ends a run gives the reason of that.
+const ClosedByRun = "closed by the run"
+
 // maxControls is how many controls of a run wait for its writer; more than a person
 // sends. What is beyond stays stored and is not given out.
 const maxControls = 1024

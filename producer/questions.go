@@ -86,7 +86,7 @@ func (r *Run) noteAsked(last uint64) error {
 	}
 	for _, id := range closed {
 		err := r.insist("a question is not closed yet; the run waits", func(ctx context.Context) error {
-			_, err := r.CloseQuestion(ctx, id, "closed by the run")
+			_, err := r.CloseQuestion(ctx, id, ClosedByRun)
 			return err
 		})
 		if err != nil {

@@ -176,12 +176,24 @@ func (j *job) cancelQuestions(cause error) {
 	}
 }
 
-// refused tells that a question was closed by the run itself: nobody could answer it.
-func (j *job) refused(open *question, reason string) {
+// refused tells that a question was closed, and not by its agent: by the run itself, for
+// nobody could answer it, or by somebody who ends the run, which is then the agent's to
+// hear first. That end may never come, and so is not waited for without end.
+func (j *job) refused(ctx context.Context, open *question, reason string) {
+	why := agent.ErrTooMany
+	if reason != producer.ClosedByRun {
+		why = agent.ErrSuperseded
+		ended, cancel := context.WithTimeout(ctx, closeTimeout)
+		defer cancel()
+		select {
+		case <-j.run.Done():
+		case <-ended.Done():
+		}
+	}
 	if err := j.resolve(open, agui.StatusExpired, nil, reason); err != nil {
 		j.log.Debug("that a question is closed is not told in the run", "request", open.RequestID, "error", err)
 	}
-	open.tell(agent.ErrTooMany)
+	open.tell(why)
 }
 
 // dropQuestions tells those who wait that there is nothing to wait for.

@@ -27,7 +27,7 @@ func (j *job) listen(ctx context.Context) {
 			case !c.Closed:
 				j.give(open, c)
 			case !ours:
-				j.refused(open, c.Reason)
+				j.refused(ctx, open, c.Reason)
 			}
 		case producer.ControlInput:
 			j.input(c)

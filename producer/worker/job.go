@@ -109,6 +109,9 @@ func (j *job) runAgent() (ending, error) {
 	select {
 	case err := <-result:
 		<-j.w.places
+		if err != nil && j.run.Err() != nil { // there is no failing in a run that is over
+			return lost, err
+		}
 		return returned, err
 	case <-j.run.Stopping():
 	case <-j.run.Done():

@@ -217,7 +217,8 @@ func TestANewerRunCancelsTheAgentOfTheOlder(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, harness.Config{})
 	why := make(chan error, 2)
-	f.work(agent.Func(func(ctx context.Context, t agent.Turn) error {
+	failed := make(chan worker.Failure, 2)
+	r := f.work(agent.Func(func(ctx context.Context, t agent.Turn) error {
 		if t.Request().Kind == turns.KindRetry {
 			return t.Publish(ctx, chunk("again"))
 		}
@@ -227,15 +228,19 @@ func TestANewerRunCancelsTheAgentOfTheOlder(t *testing.T) {
 		_, err := t.Ask(ctx, agent.Question{Name: "q"})
 		why <- err
 		return err
-	}), worker.Config{})
+	}), worker.Config{Metrics: worker.Metrics{Failed: func(how worker.Failure) { failed <- how }}})
 	id := f.send("c", "hi")
 	request := f.watch(id, harness.Asks).RequestID()
 	next := f.send("c", "hi", func(r *turns.SendRequest) { r.Kind = turns.KindRetry })
-	require.ErrorIs(t, <-why, agent.ErrOver)
+	err := <-why
+	require.ErrorIs(t, err, agent.ErrOver)
+	require.ErrorIs(t, err, agent.ErrSuperseded)
 	w := f.watch(id, nil)
 	require.Equal(t, &subjects.End{Superseded: true, Reason: subjects.ReasonSuperseded, NextRunID: next}, w.End)
 	require.Equal(t, "expired", w.State.Status["prompt "+request])
 	require.Equal(t, subjects.ReasonDone, f.watch(next, nil).End.Reason)
+	r.end()
+	require.Empty(t, failed, "to be superseded is no failure")
 }
 
 func TestASaveThatFailsIsSaid(t *testing.T) {
