@@ -88,6 +88,8 @@ func (b *probe) report(ctx context.Context, r *report.Result, before time.Durati
 	r.Counts.Add(counted(sum, b.p.late().Late))
 	return b.crowd.loop.Do(func() {
 		r.Millis("publishing before p99", before)
-		r.Millis("publishing meanwhile p99", b.crowd.latency.Quantile(0.99))
+		if b.crowd.latency.Count() > 0 { // a storm may be over before the next event is due
+			r.Millis("publishing meanwhile p99", b.crowd.latency.Quantile(0.99))
+		}
 	})
 }
