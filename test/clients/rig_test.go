@@ -59,15 +59,12 @@ func (r *rig) again() {
 	r.relay = r.f.Relay(harness.RelayConfig{Addr: addr})
 }
 
-// saved waits until a chat's turn is in its history.
+// saved waits until a chat's turn is in its history, and its run is given to nobody who asks afresh: its
+// entry says so a moment after its log.
 func (r *rig) saved(chat string) {
 	r.t.Helper()
 	harness.Eventually(r.t, "the run is over", func() bool {
-		resp, err := http.Get(r.relay.URL + "/chat/" + chat + "/session") //nolint:noctx // it answers at once
-		require.NoError(r.t, err)
-		defer resp.Body.Close()
-		all, err := io.ReadAll(resp.Body)
-		require.NoError(r.t, err)
-		return strings.Contains(string(all), `"state":"ended"`)
+		status, _ := r.post("/chat/live", harness.Live(chat))
+		return status == http.StatusNoContent
 	})
 }
