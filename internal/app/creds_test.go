@@ -92,7 +92,8 @@ func TestCredentialsThatEnd(t *testing.T) {
 		return log, ended
 	}
 	_, lost := start(file(t, "lost.creds", o.creds(3*time.Second)))
-	path := file(t, "kept.creds", o.creds(3*time.Second))
+	// Long enough for a slow machine to connect and to renew the file before.
+	path := file(t, "kept.creds", o.creds(10*time.Second))
 	log, kept := start(path)
 	log.until(t, "sweeping", kept)
 	require.NoError(t, os.WriteFile(path+".new", []byte(o.creds(0)), 0o600))
@@ -101,7 +102,9 @@ func TestCredentialsThatEnd(t *testing.T) {
 	select {
 	case err := <-lost:
 		require.ErrorIs(t, err, app.ErrBrokerLost)
-		require.ErrorContains(t, err, "Authorization")
+		// A server still looks at a user in the second in which it ends, and then the
+		// client hears of the end twice instead of a refusal.
+		require.Regexp(t, "Authorization Violation|Authentication Expired", err.Error())
 	case <-time.After(patience):
 		t.Fatal("it goes on with a user that has ended")
 	}
