@@ -19,6 +19,11 @@ const (
 	rowSize = 64
 )
 
+// mostRows is how many rows a run may have: on half of the processors. The other half is for
+// everything else that a frame needs on its way, other runs among it. Two rows on two
+// processors have the first who are written to wait for the last.
+func mostRows() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+
 // audiences are those who watch the same run, by run. Of many that have everything so far,
 // none wakes for what comes next: rows of them are written to, one after the other, with
 // bytes that are encoded once. Whoever does not take them at once, or needs anything else,
@@ -50,7 +55,7 @@ type audience struct {
 
 func newAudiences(ctx context.Context, hub *consumer.Hub, keepAlive time.Duration, spread func() time.Duration, count *frameCounts) *audiences {
 	return &audiences{hub: hub, quiet: keepAlive - keepAlive/lendWithin, spread: spread, count: count, ctx: ctx,
-		most: runtime.GOMAXPROCS(0), runs: map[subjects.RunID]*audience{}}
+		most: mostRows(), runs: map[subjects.RunID]*audience{}}
 }
 
 // enter counts one more who watches a run; leave is called when it does not any more.
