@@ -15,15 +15,18 @@ import (
 	"github.com/rejoin/rejoin/producer/acp"
 )
 
+// hang is what a process does that says nothing more and does not end either.
+func hang() { time.Sleep(time.Hour) }
+
 var deathScripts = map[string]func(*scripted){
 	"exit 0":  func(a *scripted) { a.die(func() { os.Exit(0) }) },
 	"exit 1":  func(a *scripted) { a.die(func() { os.Exit(1) }) },
 	"SIGKILL": func(a *scripted) { a.die(func() { p, _ := os.FindProcess(os.Getpid()); _ = p.Kill(); select {} }) },
 	"closes stdout": func(a *scripted) {
-		a.die(func() { os.Stdout.Close(); time.Sleep(time.Hour) })
+		a.die(func() { os.Stdout.Close(); hang() })
 	},
 	"closes stdin": func(a *scripted) {
-		a.die(func() { os.Stdin.Close(); time.Sleep(time.Hour) })
+		a.die(func() { os.Stdin.Close(); hang() })
 	},
 	"does not read": func(a *scripted) {
 		for m := a.hear(); ; m = a.hear() {
@@ -32,7 +35,7 @@ var deathScripts = map[string]func(*scripted){
 				continue
 			}
 			a.reply(m, object{"sessionId": a.session})
-			time.Sleep(time.Hour)
+			hang()
 		}
 	},
 	// launcher starts the real agent and waits, as npx does, with its pipes.
@@ -47,7 +50,7 @@ var deathScripts = map[string]func(*scripted){
 		m := a.hello()
 		a.write(a.text(fmt.Sprintf("%d %d", os.Getpid(), os.Getppid())))
 		a.done(m, "end_turn")
-		time.Sleep(time.Hour)
+		hang()
 	},
 	// host is a worker with an agent that does not end by itself.
 	"host": func(a *scripted) {

@@ -2,8 +2,9 @@ package acp_test
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,6 @@ var updateScripts = map[string]func(*scripted){
 		a.write(a.text("1"))
 		a.done(m, "end_turn")
 		for i := range 3 {
-			time.Sleep(30 * time.Millisecond)
 			a.write(a.text(fmt.Sprint(i + 2)))
 		}
 		a.hear()
@@ -33,17 +33,14 @@ var updateScripts = map[string]func(*scripted){
 		a.done(a.hello(), "end_turn")
 		for {
 			a.write(a.text("x"))
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond) // it is never silent for long
 		}
 	},
 	"late and later": func(a *scripted) {
 		m := a.hello()
 		a.done(m, "end_turn")
-		for { // until the test has seen the turn end
-			if _, err := os.Stat(os.Getenv("GATE")); err == nil {
-				break
-			}
-			time.Sleep(time.Millisecond)
+		if gate, err := net.Dial("tcp", os.Getenv("GATE")); err == nil {
+			_, _ = io.Copy(io.Discard, gate) // until the test has seen the turn end
 		}
 		a.write(a.text("LATE"))
 		m = a.prompt()
@@ -109,14 +106,18 @@ func TestACP01_ChunksWithoutEndAfterTheResponse(t *testing.T) {
 
 func TestACP01_NothingLeaksIntoTheNextTurn(t *testing.T) {
 	t.Parallel()
-	gate := filepath.Join(t.TempDir(), "gate")
+	gate, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer gate.Close()
 	log := &testLog{t: t, wants: "belongs to no turn", seen: make(chan struct{}, 10)}
 	a := newAgent(t, "late and later", func(c *acp.Config) {
-		c.Env = append(c.Env, "GATE="+gate)
+		c.Env = append(c.Env, "GATE="+gate.Addr().String())
 		c.Logger = slogger(log)
 	})
 	require.Empty(t, newTurn(t, "c", "one").finished(a))
-	require.NoError(t, os.WriteFile(gate, nil, 0o600))
+	waits, err := gate.Accept()
+	require.NoError(t, err)
+	require.NoError(t, waits.Close())
 	log.wait()
 	require.Equal(t, "second", newTurn(t, "c", "two").finished(a))
 }
