@@ -100,10 +100,10 @@ func TestWhatWasAckedIsInTheLogOnceWhateverBreaks(t *testing.T) {
 	var trouble sync.WaitGroup
 	trouble.Go(func() {
 		for ctx.Err() == nil {
-			time.Sleep(time.Duration(rand.IntN(30)) * time.Millisecond)
+			time.Sleep(time.Duration(rand.IntN(30)) * time.Millisecond) // at any moment
 			if rand.IntN(2) == 0 {
 				px.lose()
-				time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond)
+				time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond) // that much of it is lost
 			}
 			px.cut()
 		}

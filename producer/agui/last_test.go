@@ -67,7 +67,7 @@ func TestWhatIsFinishedDoesNotLinger(t *testing.T) {
 		for r.Context().Err() == nil {
 			_, _ = io.WriteString(w, ": ping\n\n")
 			_ = rc.Flush()
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // between pings
 		}
 	})
 	cfg := agui.Config{URL: url, Linger: 100 * time.Millisecond}
