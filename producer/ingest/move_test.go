@@ -92,7 +92,7 @@ func TestAnOpenBodyLosesItsRun(t *testing.T) {
 func TestTERM07ARunNobodyCallsForIsAbandoned(t *testing.T) {
 	t.Parallel()
 	abandoned := make(chan struct{}, 10)
-	n := newNode(t, broker(t), ingest.Config{Lease: 300 * time.Millisecond,
+	n := newNode(t, broker(t), ingest.Config{Lease: 3 * time.Second, // more than any one step takes
 		Metrics: ingest.Metrics{Abandoned: func() { abandoned <- struct{}{} }}})
 	silent, called, open := n.start(t, "silent"), n.start(t, "called"), n.start(t, "open")
 	require.Equal(t, 200, n.post(t, silent+"/events", ndjson(1, 3)).status)
@@ -105,7 +105,7 @@ func TestTERM07ARunNobodyCallsForIsAbandoned(t *testing.T) {
 	wg.Go(func() {
 		for beats.Err() == nil {
 			n.post(t, called+"/heartbeat", "")
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond) // between beats, many in a lease
 		}
 	})
 	require.Equal(t, subjects.End{Reason: subjects.ReasonAbandoned}, n.waitEnd(t, silent))

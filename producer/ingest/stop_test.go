@@ -21,17 +21,6 @@ func (n *node) stop(t testing.TB, path string) {
 	require.True(t, won)
 }
 
-// ended waits until the run has an end.
-func (n *node) ended(t testing.TB, path string) subjects.End {
-	t.Helper()
-	for late := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		if _, end := n.logged(t, path); end != nil {
-			return *end
-		}
-		require.True(t, time.Now().Before(late), "the run has no end")
-	}
-}
-
 func TestARunIsStoppedWithoutItsProducer(t *testing.T) {
 	t.Parallel()
 	s := broker(t)
@@ -42,7 +31,7 @@ func TestARunIsStoppedWithoutItsProducer(t *testing.T) {
 	require.Equal(t, 200, patient.post(t, path+"/events", ndjson(3, 3)).status, "it has a moment")
 	// Here it has less, perhaps less than this call takes.
 	require.Contains(t, []int{204, 409}, n.post(t, path+"/heartbeat", "").status)
-	require.Equal(t, subjects.End{Reason: subjects.ReasonStopped}, n.ended(t, path))
+	require.Equal(t, subjects.End{Reason: subjects.ReasonStopped}, n.waitEnd(t, path))
 	n.wantEvents(t, path, 3)
 	for _, n := range []*node{n, patient} {
 		n.post(t, path+"/events", ndjson(4, 4)).isProblem(t, http.StatusConflict, "run_ended")
@@ -58,21 +47,21 @@ func TestARunThatIsStoppedByItsProducer(t *testing.T) {
 	path := n.start(t, "c")
 	n.stop(t, path)
 	require.Equal(t, 200, n.post(t, path+"/end", `{"persisted":true,"reason":"stopped"}`).status)
-	require.Equal(t, subjects.End{Persisted: true, Reason: subjects.ReasonStopped}, n.ended(t, path))
+	require.Equal(t, subjects.End{Persisted: true, Reason: subjects.ReasonStopped}, n.waitEnd(t, path))
 }
 
 // A process that goes while a run is about to be stopped leaves that to the next one.
 func TestAStopOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
 	s := broker(t)
-	a, b := newNode(t, s, ingest.Config{StopGrace: time.Hour}), newNode(t, s, ingest.Config{StopGrace: time.Second})
+	a, b := newNode(t, s, ingest.Config{StopGrace: time.Hour}), newNode(t, s, ingest.Config{StopGrace: 3 * time.Second}) // more than the heartbeat takes
 	path := a.start(t, "c")
 	a.stop(t, path)
 	require.NoError(t, a.handler.Close(within(t)))
 	_, end := a.logged(t, path)
 	require.Nil(t, end)
 	require.Equal(t, 204, b.post(t, path+"/heartbeat", "").status)
-	require.Equal(t, subjects.End{Reason: subjects.ReasonStopped}, b.ended(t, path))
+	require.Equal(t, subjects.End{Reason: subjects.ReasonStopped}, b.waitEnd(t, path))
 }
 
 func TestATurnsRunIsNotWrittenBeforeItHasBegun(t *testing.T) {
