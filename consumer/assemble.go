@@ -6,9 +6,10 @@ import (
 	"github.com/rejoin/rejoin/subjects"
 )
 
-// block is a stretch of consecutive events that became readable together: those of
-// one record, or the one event that several records were the parts of. A block is
-// never changed, so any number of readers share it.
+// block is a stretch of consecutive events: those of one record, or the one event that
+// several records were the parts of, or what a tail has copied of more of them. What is in
+// a block is never changed, so any number of readers share it; the newest of a tail may grow
+// behind that.
 type block struct {
 	first, last uint64
 	body        []byte // the events, one a line

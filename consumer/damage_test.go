@@ -98,9 +98,7 @@ func TestReadersThatGiveUpFreeTheirTurn(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, consumer.HubConfig{MaxCatchUps: 1, MaxSnapshots: 1})
 	r := f.start("c", 1)
-	for range 600 { // more than the tail holds
-		r.publish(1)
-	}
+	r.large(600) // more than the tail holds
 	r.finish(subjects.End{Reason: subjects.ReasonDone})
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -101,6 +101,15 @@ func delta(i uint64) string {
 	return fmt.Sprintf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"%d "}`, i)
 }
 
+// large appends n events, one a record, of half a KiB each: 600 are more than a tail holds.
+func (r *run) large(n int) {
+	r.f.t.Helper()
+	id := `"messageId":"` + strings.Repeat("m", 450) + `"`
+	for range n {
+		r.event(strings.Replace(delta(r.seq+1), `"messageId":"m"`, id, 1))
+	}
+}
+
 // publish appends n events in one record.
 func (r *run) publish(n int) {
 	r.f.t.Helper()

@@ -54,9 +54,7 @@ func TestReadersInTheMiddleOfAnEviction(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, consumer.HubConfig{Silence: 50 * time.Millisecond})
 	r := f.start("c", 1)
-	for range 600 { // more than the tail holds
-		r.publish(1)
-	}
+	r.large(600) // more than the tail holds
 	slow := r.open(r.cursor(0))
 	o := &observer{t: t}
 	o.until(slow, 1)
@@ -131,9 +129,7 @@ func TestDeletedStreamEndsItsReaders(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t, consumer.HubConfig{})
 	r := f.start("c", 1)
-	for range 900 { // more than the tail and a page hold
-		r.publish(1)
-	}
+	r.large(900) // more than the tail and a page hold
 	reader := r.open(r.cursor(0))
 	o := &observer{t: t}
 	o.until(reader, 1)

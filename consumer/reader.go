@@ -39,6 +39,7 @@ type Reader struct {
 	placed bool                         // seq is what the observer has
 	cause  string                       // why a snapshot comes next; "" when none does
 	rest   []byte                       // the events after seq that are at hand, one a line
+	read   place                        // where they end in the block they are from
 	log    *replay                      // set while catching up
 	stuck  int                          // reads in a row that brought nothing
 	room   share                        // what the replay takes of the hub's budget
@@ -197,8 +198,20 @@ func (r *Reader) event() Frame {
 	return Frame{Type: Event, RunID: r.id, Seq: r.seq, Event: line}
 }
 
+// place is where in a block a reader is, of which it has read everything up to seq: a block
+// that begins with the same event has the same bytes up to there.
+type place struct {
+	first, seq uint64
+	offset     int // of the event after seq
+}
+
 func (r *Reader) take(b block) {
-	r.rest = b.after(r.seq)
+	if p := r.read; p.first == b.first && p.seq == r.seq {
+		r.rest = b.body[p.offset:]
+	} else {
+		r.rest = b.after(r.seq)
+	}
+	r.read = place{b.first, b.last, len(b.body) + len("\n")}
 	r.salvaged = false
 }
 

@@ -100,9 +100,7 @@ func TestSlowReaderIsHealedByASnapshot(t *testing.T) {
 	reader := r.open(consumer.ReadOptions{})
 	o := &observer{t: t}
 	o.until(reader, 1)
-	for range 700 { // more than the tail holds
-		r.publish(1)
-	}
+	r.large(700) // more than the tail holds
 	r.finish(subjects.End{Reason: subjects.ReasonDone})
 	o.toEnd(reader)
 	require.Equal(t, 2, o.snapshots)

@@ -41,7 +41,7 @@ func (t *tail) apply(st *runs.Stored) {
 	t.answered()
 	b, ok, broken := t.asm.add(&st.Record, st.StreamSeq)
 	if ok {
-		t.add(b)
+		t.copy(b)
 	}
 	if end == nil && st.Last <= t.known && !broken {
 		return

@@ -2,38 +2,81 @@ package consumer
 
 import "slices"
 
-// A tail keeps the newest blocks of its run, so that an observer that comes back
-// after a short while is served from memory. These bound what it may hold; the
-// newest block stays whatever its size.
+// A tail keeps the newest events of its run, so that an observer that comes back after a
+// short while is served from memory. This bounds what it takes for that; the newest block
+// stays whatever its size.
+const tailBytes = 256 << 10
+
+// Small events that come one by one are copied together: a broker's message has more header
+// than such an event has bytes, and would be kept whole for it. A chunk of copies is twice
+// as large as the one before it, until the largest; what is larger than copied is left where
+// it is.
 const (
-	tailBlocks = 512
-	tailBytes  = 256 << 10
+	largestChunk = 8 << 10
+	copied       = 4 << 10
 )
 
 // window is the newest blocks of a run: contiguous, oldest first, and no more than a tail
 // may hold. The zero value is empty.
 type window struct {
 	blocks []block
-	bytes  int
+	bytes  int  // that they take
+	chunk  bool // the newest block is a chunk of copies, which grows while there is room
 }
 
-// add puts a block behind those there are. One that does not follow them makes them
-// worthless: who still needs them replays.
+// takes is what a block takes, at most: with it a whole message may be kept.
+func (b *block) takes() int { return cap(b.body) + recordRoom }
+
+// add puts a block behind those there are, as it is. One that does not follow them makes
+// them worthless: who still needs them replays.
 func (w *window) add(b block) {
-	if n := len(w.blocks); n > 0 {
-		last := w.blocks[n-1].last
-		if b.last <= last {
+	if w.follows(&b) {
+		w.chunk = false
+		w.put(b)
+	}
+}
+
+// copy is add for a block of which nothing is kept but its events, where those are few bytes.
+func (w *window) copy(b block) {
+	if !w.follows(&b) {
+		return
+	}
+	size := len(b.body)
+	if w.chunk {
+		newest := &w.blocks[len(w.blocks)-1]
+		if cap(newest.body)-len(newest.body) > size {
+			newest.body = append(append(newest.body, '\n'), b.body...)
+			newest.last, newest.stream = b.last, b.stream
 			return
 		}
-		if b.first != last+1 {
-			*w = window{}
-		}
+		size = max(size, min(2*len(newest.body), largestChunk))
 	}
+	if w.chunk = len(b.body) <= copied; w.chunk {
+		b.body = append(slices.Grow([]byte(nil), size), b.body...)
+	}
+	w.put(b)
+}
+
+// follows says whether a block is news, and makes room for one that does not follow the others.
+func (w *window) follows(b *block) bool {
+	n := len(w.blocks)
+	if n == 0 {
+		return true
+	}
+	last := w.blocks[n-1].last
+	if b.last > last && b.first != last+1 {
+		*w = window{}
+	}
+	return b.last > last
+}
+
+// put appends a block, and drops the oldest ones that there is no room for any more.
+func (w *window) put(b block) {
 	w.blocks = append(w.blocks, b)
-	w.bytes += len(b.body)
+	w.bytes += b.takes()
 	drop := 0
-	for len(w.blocks)-drop > 1 && (w.bytes > tailBytes || len(w.blocks)-drop > tailBlocks) {
-		w.bytes -= len(w.blocks[drop].body)
+	for len(w.blocks)-drop > 1 && w.bytes > tailBytes {
+		w.bytes -= w.blocks[drop].takes()
 		w.blocks[drop] = block{}
 		drop++
 	}
@@ -71,9 +114,9 @@ func (t *tail) seed(read []block) {
 		return
 	}
 	from := len(read)
-	for from > 0 && len(read)-from+len(t.blocks) < tailBlocks && t.bytes+len(read[from-1].body) <= tailBytes {
+	for from > 0 && t.bytes+read[from-1].takes() <= tailBytes {
 		from--
-		t.bytes += len(read[from].body)
+		t.bytes += read[from].takes()
 	}
 	t.blocks = slices.Concat(read[from:], t.blocks)
 }

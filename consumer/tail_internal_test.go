@@ -1,6 +1,8 @@
 package consumer
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -52,8 +54,9 @@ func TestTailTellsAReaderWhereItStands(t *testing.T) {
 
 	tail.hear(events(8, 1, "h"))
 	require.True(t, st.woken())
-	require.Equal(t, "f\ng", string(tail.after(5).block.body))
-	require.Equal(t, "h", string(tail.after(7).block.body))
+	require.Equal(t, "f\ng\nh", string(tail.after(5).block.body))
+	newest := tail.after(7).block
+	require.Equal(t, "h", string(newest.after(7)))
 
 	tail.hear(events(10, 1, "k")) // 9 was lost
 	require.EqualValues(t, 3, tail.after(7).behind)
@@ -82,30 +85,65 @@ func TestTailWakesForWhatItCannotPutTogether(t *testing.T) {
 	require.True(t, st.woken())
 }
 
+// What a tail takes is bounded, whatever the sizes of its events, and whatever it still has is
+// where it was published.
 func TestTailIsBounded(t *testing.T) {
 	t.Parallel()
-	const n = tailBlocks + 10
-	tail := newTail("0-x")
-	for seq := uint64(1); seq <= n; seq++ {
-		tail.hear(events(seq, 1, "e"))
-	}
-	require.Len(t, tail.blocks, tailBlocks)
-	require.Equal(t, tailBlocks, tail.bytes)
-	require.EqualValues(t, n, tail.after(0).behind)
-	require.False(t, tail.after(9).ok)
-	for seq := uint64(10); seq < n; seq++ {
-		require.Equal(t, seq+1, tail.after(seq).block.first)
+	for _, size := range []int{1, 200, copied, copied + 1, largestChunk, tailBytes / 3} {
+		tail, n := newTail("0-x"), uint64(2*tailBytes/size+10)
+		event := func(seq uint64) string {
+			s := fmt.Sprint(seq)
+			return s[max(0, len(s)-size):] + strings.Repeat("x", max(0, size-len(s)))
+		}
+		for seq := uint64(1); seq <= n; seq++ {
+			tail.hear(events(seq, 1, event(seq)))
+			require.LessOrEqual(t, tail.bytes, tailBytes)
+		}
+		oldest := tail.blocks[0].first
+		require.EqualValues(t, n, tail.after(0).behind)
+		require.False(t, tail.after(oldest-2).ok)
+		for seq := oldest; seq <= n; seq += max(1, n/1000) {
+			b := tail.after(seq - 1).block
+			line, _, _ := bytes.Cut(b.after(seq-1), []byte("\n"))
+			require.Equal(t, event(seq), string(line))
+		}
+		taken := 0
+		for _, b := range tail.blocks {
+			taken += b.takes()
+		}
+		require.Equal(t, taken, tail.bytes)
+		require.Greater(t, tail.bytes, tailBytes/2)
 	}
 
-	half := strings.Repeat("x", tailBytes/2)
-	tail.hear(events(n+1, 1, half), events(n+2, 1, half), events(n+3, 1, half))
-	require.Len(t, tail.blocks, 2)
-	require.Equal(t, tailBytes, tail.bytes)
-	tail.hear(events(n+4, 1, half+half+half))
+	tail := newTail("0-x")
+	tail.hear(events(1, 1, "e"), events(2, 1, strings.Repeat("x", 2*tailBytes)))
 	require.Len(t, tail.blocks, 1, "the newest stays, whatever its size")
-	tail.hear(events(n+5, 1, "e"))
+	tail.hear(events(3, 1, "e"))
 	require.Len(t, tail.blocks, 1)
-	require.Equal(t, 1, tail.bytes)
+	require.Less(t, tail.bytes, 1000)
+}
+
+// Of small events that come one by one nothing is kept but their bytes, a few times fewer than
+// a broker's message has of headers, and what a reader was given stays as it was.
+func TestTailKeepsSmallEventsTogether(t *testing.T) {
+	t.Parallel()
+	const n, size = 200, 200
+	tail, message := newTail("0-x"), make([]byte, 500)
+	var given []standing
+	for seq := uint64(1); seq <= n; seq++ {
+		body := append(message[:0], strings.Repeat(string('a'+rune(seq%26)), size)...)
+		tail.hear(subjects.Record{Kind: subjects.KindEvents, Last: seq, Count: 1, Writer: "w", Body: body})
+		given = append(given, tail.after(seq-1))
+	}
+	for i, st := range given { // message has been used again since
+		seq := uint64(i) + 1
+		require.Equal(t, strings.Repeat(string('a'+rune(seq%26)), size), string(st.block.after(seq-1)))
+	}
+	require.Less(t, tail.bytes, n*size*3/2)
+	require.Less(t, len(tail.blocks), 15)
+	tail.hear(events(1, 1, "old"), events(n+2, 1, "later"))
+	require.Equal(t, "later", string(tail.after(n+1).block.body), "what does not follow begins anew")
+	require.Len(t, tail.blocks, 1)
 }
 
 func TestTailOfALostLog(t *testing.T) {
