@@ -15,3 +15,10 @@ func TestTAB02_TheLeaderIsFrozen(t *testing.T) {
 	screen(t)
 	newRig(t, rigConfig{files: client(t)}).play("leader", nil)
 }
+
+// TAB-02: the tab that leads hangs, keeping its lock, and the next one crashes: those that are looked at are current within seconds.
+func TestTAB02_TheLeaderHangsOrCrashes(t *testing.T) {
+	t.Parallel()
+	screen(t)
+	newRig(t, rigConfig{files: client(t)}).play("hung", nil)
+}

@@ -1,22 +1,17 @@
-// One stream for the tabs that have none of their own. One of them, whoever holds a lock, leads: it asks POST /chats/live for all,
-// and hands each what is its own. When it leaves, the lock passes on, and all come back with their cursors.
+// One stream for the tabs that have none of their own. One of them, whoever holds a lock, leads (crowd-lead.ts), and hands each what is its own.
+// When it leaves, the lock passes on, and all come back with their cursors. One that only stops to answer, for its page hangs or its
+// process was put to sleep, keeps the lock: so a tab that has heard nothing for a while asks, and without an answer takes the lock away.
+import { type Call, ended, lead, taken, type Word } from "./crowd-lead.js";
+import { plentiful, who } from "./crowd-who.js";
 import { Malformed, parseFrame } from "./frames.js";
 import { type Requests, TokenError } from "./requests.js";
-import { type Ask, type Outcome, receive, type Source } from "./stream.js";
+import type { Outcome, Source } from "./stream.js";
 import { unless } from "./tell.js";
-import type { Options, Token } from "./types.js";
 
-/** How many chats one stream takes. */
-const most = 64;
-/** How long to gather those who come and go before another stream is asked for, in milliseconds. */
-const gather = 50;
-/** How long the one who leads may take to say so, in milliseconds: a tab that is frozen leads nobody. */
+/** How long the one who leads may take to answer, in milliseconds. It hears at once even in a hidden tab, which only has its timers held back. */
 const frozenAfter = 1_500;
-
-/** To the one who leads. */
-type Call = { readonly join: string; readonly ask: Ask } | { readonly leave: string } | { readonly led: true };
-/** To one member: a frame's text, how its attempt ended, or a sign of life. */
-type Word = { readonly data: string } | { readonly over: Outcome } | Record<string, never>;
+/** How long nothing may be heard before the one who leads is asked for a sign of life, in milliseconds. Runs are silent for longer than that. */
+const quiet = 3_000;
 
 /** The source of a tab that shares. `direct` is for when nobody leads. */
 export function together(origin: string, requests: Requests, direct: Source): Source {
@@ -37,10 +32,14 @@ export function together(origin: string, requests: Requests, direct: Source): So
     const { idleTimeout = 45_000 } = options;
     return new Promise<Outcome>((resolve) => {
       let now = ask; // with the cursor, as it moves
-      let alarm: ReturnType<typeof setTimeout>;
+      let leader = ""; // the one that is listened to; "" for whoever speaks first
+      let silence: ReturnType<typeof setTimeout>; // of the stream
+      let doubt: ReturnType<typeof setTimeout>; // whether anybody leads
+      let taking = false; // nobody did, so this tab has begun to
       const done = (outcome: Outcome | Promise<Outcome>) => {
         if (gone.signal.aborted) return;
-        clearTimeout(alarm);
+        clearTimeout(silence);
+        clearTimeout(doubt);
         signal.removeEventListener("abort", stop);
         calls.postMessage({ leave: id } satisfies Call);
         gone.abort();
@@ -49,27 +48,38 @@ export function together(origin: string, requests: Requests, direct: Source): So
         resolve(outcome);
       };
       const stop = () => done({});
-      const within = (ms: number, otherwise: () => void) => {
-        clearTimeout(alarm);
-        alarm = setTimeout(otherwise, ms);
+      const alone = () => done(direct(now, ear, signal));
+      /** Says what has to be answered. A tab that was away itself may have an answer that it has not read: it says it once more. */
+      const say = (call: Call, first = true) => {
+        const since = performance.now();
+        calls.postMessage(call);
+        clearTimeout(doubt);
+        doubt = setTimeout(() => {
+          if (first && performance.now() - since > 2 * frozenAfter) return say(call, false);
+          if (taking) return alone();
+          taking = true;
+          doubt = setTimeout(alone, frozenAfter);
+          void stand(true);
+        }, frozenAfter);
       };
-      const join = () => {
-        calls.postMessage({ join: id, ask: now } satisfies Call);
-        within(frozenAfter, () => done(direct(now, ear, signal)));
-      };
+      const join = (to: string) => say({ join: id, ask: now, to: (leader = to) });
+      // Only a tab that is looked at: nobody waits for the others, and whoever shows one has it try again.
+      const check = () => { if (!globalThis.document?.hidden) say({ alive: id, to: leader }); };
       words.onmessage = ({ data: word }: MessageEvent<Word>) => {
-        if (gone.signal.aborted) return;
+        if (gone.signal.aborted || (leader && word.by !== leader)) return; // one that led before, and does not know better yet
+        leader = word.by;
+        taking = false;
+        clearTimeout(doubt);
+        doubt = setTimeout(check, quiet);
+        if (word.alive) return; // which says nothing of its stream
         ear.heard();
-        within(idleTimeout, () => done({ reason: "timeout" }));
-        if ("over" in word) {
-          const outcome = word["over"] as Outcome;
-          return done(outcome.final ? direct(now, ear, signal) : outcome); // a relay that shares no streams, or one for all: each hears for itself what is wrong
-        }
-        if (!("data" in word)) return;
+        clearTimeout(silence);
+        silence = setTimeout(() => done({ reason: "timeout" }), idleTimeout);
+        if (word.over) return word.over.final ? alone() : done(word.over); // a relay that shares no streams, or one for all: each hears for itself what is wrong
+        if (word.data === undefined) return;
         try {
-          const text = word["data"] as string;
-          if (/^\{"type":"STREAM_IDLE"/.test(text)) return ask.wait_ms ? undefined : done({ nothing: true });
-          const f = parseFrame(text);
+          if (/^\{"type":"STREAM_IDLE"/.test(word.data)) return ask.wait_ms ? undefined : done({ nothing: true });
+          const f = parseFrame(word.data);
           if (!f) return;
           if (!ear.frame(f)) return done({});
           if (f.type === "STREAM_END" && !ask.wait_ms) return done({ nothing: true }); // an end that is known already: the chat has no other run
@@ -78,124 +88,31 @@ export function together(origin: string, requests: Requests, direct: Source): So
           done({ reason: err instanceof Malformed ? "malformed" : "interrupted" });
         }
       };
-      calls.onmessage = ({ data: call }: MessageEvent<Call>) => { if ("led" in call) join(); };
+      calls.onmessage = ({ data: call }: MessageEvent<Call>) => { if ("led" in call) join(call.led); };
       signal.addEventListener("abort", stop);
       if (signal.aborted) return stop();
       // Held for as long as this attempt lives, so that the one who leads finds out about a tab that has crashed.
       void navigator.locks.request(`${name}:${id}`, { signal: gone.signal }, () => ended(gone.signal)).catch(() => {});
-      void navigator.locks.request(`${name}:lead`, { signal: gone.signal }, () => lead(name, requests, gone.signal)).catch(() => {});
-      join();
+      const stand = candidate(name, id, requests, gone.signal);
+      void stand();
+      join("");
     });
   };
 }
 
-/** Whether the host is known to be spoken to over HTTP/2 or later, where one connection is enough for everything. */
-function plentiful(origin: string): boolean {
-  const all = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")] as PerformanceResourceTiming[];
-  return all.some((e) => /^h[23]/.test(e.nextHopProtocol) && e.name.startsWith(`${origin}/`));
-}
-
-const ended = (signal: AbortSignal) => new Promise<void>((resolve) => { signal.addEventListener("abort", () => resolve()); });
-
-/** Leads until signal ends. */
-async function lead(name: string, requests: Requests, signal: AbortSignal): Promise<void> {
-  const members = new Map<string, { readonly ask: Ask; readonly words: BroadcastChannel }>();
-  const calls = new BroadcastChannel(name);
-  let stream = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const say = (id: string, word: Word) => members.get(id)?.words.postMessage(word);
-  const drop = (id: string, over?: Outcome) => {
-    if (over) say(id, { over });
-    members.get(id)?.words.close();
-    members.delete(id);
+/** Returns a function with which a tab stands for leading, until gone ends: in its turn, or by taking the lock from whoever has it. */
+function candidate(name: string, id: string, requests: Requests, gone: AbortSignal): (steal?: boolean) => Promise<void> {
+  let standing = new AbortController();
+  gone.addEventListener("abort", () => standing.abort());
+  return async function stand(steal = false) {
+    standing.abort();
+    const own = (standing = new AbortController());
+    let led = false;
+    await navigator.locks.request(`${name}:lead`, steal ? { steal } : { signal: own.signal }, () => {
+      if (own.signal.aborted) return;
+      led = true;
+      return lead(name, id, requests, own.signal);
+    }).catch(() => own.abort(taken));
+    if (led && own === standing && !gone.aborted) void stand(); // another one has taken it, and may be gone one day
   };
-
-  /** Asks for all chats at once. Who watches one that others watch too gets what they get, and drops what it has. */
-  const open = async () => {
-    clearTimeout(timer);
-    timer = undefined;
-    stream.abort();
-    const own = (stream = new AbortController()).signal;
-    const held = new Set((await navigator.locks.query()).held?.map((lock) => lock.name));
-    for (const id of [...members.keys()]) if (!held.has(`${name}:${id}`)) drop(id, { reason: "interrupted" }); // heard by one that is alive after all
-    if (own.aborted) return;
-    const chats = new Map<string, { readonly ids: string[]; ask: Ask }>();
-    for (const [id, { ask }] of members) {
-      const chat = chats.get(ask.chat_id);
-      if (chat) {
-        chat.ids.push(id);
-        chat.ask = earlier(chat.ask, ask);
-      } else if (chats.size < most) {
-        chats.set(ask.chat_id, { ids: [id], ask });
-      } else {
-        drop(id, { reason: "too_many" });
-      }
-    }
-    if (!chats.size) return;
-    const places = [...chats.values()];
-    const outcome = await receive(requests, "/chats/live", {
-      protocol: 1, synced: true, chats: places.map(({ ask: { chat_id, run_id, after_seq } }) => ({ chat_id, run_id, after_seq })),
-    }, 0, (event, data) => {
-      const place = places[Number(event)];
-      for (const id of place?.ids ?? []) {
-        say(id, { data });
-        const member = members.get(id);
-        const at = /^\{"type":"STREAM_(?:SNAPSHOT|EVENT|SYNCED)","run_id":"([^"\\]*)","seq":(\d+)/.exec(data);
-        if (member && at) members.set(id, { ...member, ask: { ...member.ask, run_id: at[1], after_seq: Number(at[2]) } });
-      }
-      return true;
-    }, () => { for (const id of members.keys()) say(id, {}); }, own);
-    if (own.aborted) return;
-    const off = Array.isArray(outcome.chats) ? (outcome.chats as number[]).flatMap((n) => places[n]?.ids ?? []) : []; // where some are, the others go on
-    for (const id of off.length ? off : [...members.keys()]) drop(id, outcome);
-    if (members.size) soon();
-  };
-  // The timers of a hidden tab come once a second, or once a minute, for which those who are looked at do not have to wait.
-  const soon = () => {
-    if (globalThis.document?.hidden) void go();
-    else timer ??= setTimeout(() => void go(), gather);
-  };
-  const go = () => open().catch(() => { for (const id of [...members.keys()]) drop(id, { reason: "interrupted" }); }); // a page that is put away
-
-  const hear = (call: Call) => {
-    if ("join" in call) {
-      drop(call.join);
-      members.set(call.join, { ask: call.ask, words: new BroadcastChannel(`${name}:${call.join}`) });
-      say(call.join, {});
-      soon();
-    } else if ("leave" in call && members.has(call.leave)) {
-      drop(call.leave);
-      soon();
-    }
-  };
-  calls.onmessage = ({ data }: MessageEvent<Call>) => hear(data);
-  calls.postMessage({ led: true } satisfies Call); // this tab's own attempt hears it too: it has another channel of that name
-  await ended(signal);
-  clearTimeout(timer);
-  stream.abort();
-  calls.postMessage({ led: true } satisfies Call); // by nobody, should the next one who holds the lock be frozen
-  calls.close();
-  for (const id of [...members.keys()]) drop(id);
-}
-
-/** The cursor from which two that watch one chat both have what follows: none, where they hold different runs. */
-function earlier(a: Ask, b: Ask): Ask {
-  if (a.run_id !== b.run_id || a.after_seq === undefined || b.after_seq === undefined) return { chat_id: a.chat_id, wait_ms: 0 };
-  return a.after_seq < b.after_seq ? a : b;
-}
-
-/** What a token says of itself, and not of its user. */
-const ofTheToken = new Set(["exp", "iat", "nbf", "jti"]);
-
-/**
- * Whose requests these are, as far as that can be told: tabs of different users share nothing, nor do those of one user in two tenants. Which
- * claim names the tenant is the relay's business, so all have to be the same.
- */
-function who({ headers }: Options, token: Token): string {
-  let claims: unknown = token ?? "";
-  try {
-    const all = JSON.parse(atob(token!.split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/"))) as Record<string, unknown>;
-    if (all["sub"]) claims = Object.entries(all).filter(([claim]) => !ofTheToken.has(claim));
-  } catch { /* no JSON Web Token: only the same one is the same user's */ }
-  return JSON.stringify([claims, headers]);
 }

@@ -8,26 +8,30 @@ import { connect, delta, end, event, eventually, problem, relay, snapshot, strea
 
 /** navigator.locks, as far as it is used, and where the page is; until the test ends. */
 function browser(t: TestContext) {
-  const held = new Set<string>();
+  const held = new Map<string, () => void>(); // with what takes each away
   const waiting = new Map<string, (() => void)[]>();
   type Callback = (lock: object | null) => unknown;
-  const release = (name: string) => {
-    held.delete(name);
-    waiting.get(name)?.shift()?.();
-  };
+  type How = { ifAvailable?: boolean; signal?: AbortSignal; steal?: boolean };
   const grant = async (name: string, work: Callback) => {
-    held.add(name);
+    let robbed = () => {};
+    const stolen = new Promise<never>((_, reject) => { robbed = () => reject(new DOMException("", "AbortError")); });
+    held.set(name, robbed);
     await Promise.resolve();
     try {
-      return await work({ name });
+      return await Promise.race([work({ name }), stolen]);
     } finally {
-      release(name);
+      if (held.get(name) === robbed) {
+        held.delete(name);
+        waiting.get(name)?.shift()?.();
+      }
     }
   };
-  const request = (name: string, a: Callback | { ifAvailable?: boolean; signal?: AbortSignal }, b?: Callback): Promise<unknown> => {
+  const request = (name: string, a: Callback | How, b?: Callback): Promise<unknown> => {
     const work = b ?? (a as Callback);
-    const { ifAvailable, signal } = b ? (a as { ifAvailable?: boolean; signal?: AbortSignal }) : {};
-    if (!held.has(name)) return grant(name, work);
+    const { ifAvailable, signal, steal } = b ? (a as How) : {};
+    if (steal && signal) return Promise.reject(new DOMException("", "NotSupportedError"));
+    if (steal) held.get(name)?.();
+    if (steal || !held.has(name)) return grant(name, work);
     if (ifAvailable) return Promise.resolve(work(null));
     return new Promise((resolve, reject) => {
       const turn = () => resolve(grant(name, work));
@@ -43,7 +47,7 @@ function browser(t: TestContext) {
     });
   };
   const query = { fails: false };
-  const locks = { request, query: () => (query.fails ? Promise.reject(new Error("put away")) : Promise.resolve({ held: [...held].map((name) => ({ name })) })) };
+  const locks = { request, query: () => (query.fails ? Promise.reject(new Error("put away")) : Promise.resolve({ held: [...held.keys()].map((name) => ({ name })) })) };
   const had = Object.getOwnPropertyDescriptor(globalThis, "navigator");
   Object.defineProperty(globalThis, "navigator", { configurable: true, value: { locks } });
   Object.assign(globalThis, { location: { href: "http://app.invalid/" } });
@@ -236,9 +240,9 @@ test("TAB-01 a lock that passes to a tab that is frozen, or a page that may not 
   await full(t, h.url);
   const leader = connect(t, h.url);
   await leader.open("a");
-  const lead = [...b.held].find((name) => name.endsWith(":lead"))!;
+  const lead = [...b.held.keys()].find((name) => name.endsWith(":lead"))!;
   let thaw = () => {};
-  void b.request(lead, () => new Promise<void>((f) => { thaw = f; })); // next in line, and frozen
+  b.request(lead, () => new Promise<void>((f) => { thaw = f; })).catch(() => {}); // next in line, and frozen
   t.after(() => thaw());
   const c = connect(t, h.url);
   exact(c);
@@ -252,6 +256,82 @@ test("TAB-01 a lock that passes to a tab that is frozen, or a page that may not 
   b.query.fails = true;
   const last = connect(t, h.url);
   assert.deepEqual(await last.open("a", { follow: false }), { attached: false, reason: "interrupted" });
+});
+
+/** A tab that leads until it is told to hang: what it does is up to the test. */
+async function hanging(b: ReturnType<typeof browser>, url: string, t: TestContext) {
+  const scout = connect(t, url);
+  await scout.open("scout");
+  const lead = [...b.held.keys()].find((name) => name.endsWith(":lead"))!;
+  scout.close();
+  await eventually(() => !b.held.has(lead));
+  const heard: { join?: string; alive?: string; led?: string }[] = [];
+  const channels = new Map<string, BroadcastChannel>();
+  const say = (id: string, word: object) => {
+    if (!channels.has(id)) channels.set(id, new BroadcastChannel(`${lead.slice(0, -":lead".length)}:${id}`));
+    channels.get(id)!.postMessage({ by: "hanging", ...word });
+  };
+  const hang = { on: false, stolen: false, heard, say };
+  const calls = new BroadcastChannel(lead.slice(0, -":lead".length));
+  calls.onmessage = ({ data }) => {
+    heard.push(data as typeof heard[number]);
+    if (!hang.on && data.join) say(data.join, {});
+    if (!hang.on && data.alive) say(data.alive, { alive: true });
+  };
+  let over = () => {};
+  void b.request(lead, () => new Promise<void>((f) => { over = f; })).catch(() => { hang.stolen = true; });
+  t.after(() => { over(); calls.close(); for (const channel of channels.values()) channel.close(); });
+  return hang;
+}
+
+test("TAB-02 a tab that leads and hangs, its lock in hand: the others go on within seconds, and do not hear it any more", async (t) => {
+  const b = browser(t);
+  const h = await house(t);
+  for (const chat of ["own-0", "own-1", "own-2", "scout", "a", "b"]) h.say(chat, "1");
+  await full(t, h.url);
+  const hang = await hanging(b, h.url, t);
+  const [a, c] = ["a", "b"].map((chat) => {
+    const one = connect(t, h.url);
+    exact(one);
+    void one.open(chat);
+    return one;
+  }) as [Connection, Connection];
+  await eventually(() => hang.heard.filter((call) => call.join).length === 2);
+  // A silent run: who leads is asked and answers, so that it goes on leading.
+  await eventually(() => hang.heard.filter((call) => call.alive).length >= 2, 20_000);
+  assert.equal(hang.stolen, false);
+  assert.equal(h.shared.now, 0);
+  hang.on = true;
+  const since = performance.now();
+  await Promise.all([a, c].map((one) => until(one, (s) => text(s.events) === "1", 20_000)));
+  const ms = performance.now() - since;
+  assert.ok(ms < 15_000, `${ms} ms`); // without, as long as a silent stream is waited for: 45 s
+  assert.equal(hang.stolen, true);
+  await eventually(() => h.shared.now === 1); // one stream for both
+  const [one] = hang.heard.flatMap((call) => call.join ?? []);
+  hang.say(one!, { data: JSON.stringify({ type: "STREAM_EVENT", run_id: "a-1", seq: 9, event: {} }) }); // it wakes up, and does not know better
+  for (const chat of ["a", "b"]) h.say(chat, "2");
+  await Promise.all([a, c].map((each) => until(each, (s) => text(s.events) === "12")));
+});
+
+test("TAB-02 a tab that wakes up while another leads: it is led, and leads again when that one leaves", async (t) => {
+  const b = browser(t);
+  const h = await house(t);
+  for (const chat of ["own-0", "own-1", "own-2", "a", "b"]) h.say(chat, "1");
+  await full(t, h.url);
+  const old = connect(t, h.url);
+  exact(old);
+  await old.open("a");
+  const lead = [...b.held.keys()].find((name) => name.endsWith(":lead"))!;
+  let over = () => {};
+  void b.request(lead, { steal: true }, () => new Promise<void>((f) => { over = f; }));
+  t.after(() => over());
+  await eventually(() => h.shared.now === 0); // what it led by is given up
+  over();
+  await until(old, (s) => s.status === "live");
+  h.say("a", "2");
+  await until(old, (s) => text(s.events) === "12");
+  await eventually(() => h.shared.now === 1);
 });
 
 test("TAB-01 chats that are switched off do not take the others along; more chats than a stream takes", async (t) => {
