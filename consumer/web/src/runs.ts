@@ -64,7 +64,7 @@ export function stateBefore(runs: readonly Run[], runId: string): unknown {
 }
 
 /** Changes a run, or adds it: behind all that have begun or are being sent, before those that wait. */
-export function put(runs: readonly Run[], one: Run): readonly Run[] {
+function put(runs: readonly Run[], one: Run): readonly Run[] {
   const at = runs.findIndex((r) => r.runId === one.runId);
   if (at >= 0 && !(runs[at]?.phase === "waiting" && one.phase === "begun")) return runs.with(at, one);
   const rest = runs.filter((r) => r.runId !== one.runId);
@@ -72,9 +72,34 @@ export function put(runs: readonly Run[], one: Run): readonly Run[] {
   return rest.toSpliced(first < 0 ? rest.length : first, 0, one);
 }
 
+/** The runs of one chat that is open. */
+export interface Runs {
+  readonly all: readonly Run[];
+  find(runId: string | null): Run | undefined;
+  put(one: Run): void;
+  drop(runId: string): void;
+  set(all: readonly Run[]): void;
+}
+
+/** `changed` is called after each change. */
+export function runsOf(changed: () => void): Runs {
+  let all: readonly Run[] = [];
+  const set = (next: readonly Run[]) => {
+    all = next;
+    changed();
+  };
+  return {
+    get all() { return all; },
+    set,
+    find: (runId) => all.find((r) => r.runId === runId),
+    put: (one) => set(put(all, one)),
+    drop: (runId) => set(all.filter((r) => r.runId !== runId)),
+  };
+}
+
 /**
  * The runs with what the history has of them. Its order counts, and those that it lacks stay before the one that followed
- * them here. A saved turn never changes, so one that is there already stays as it is.
+ * them here; where none did, one that is over stays behind the one before it, and one that is not is the last. A saved turn never changes, so one that is there already stays as it is.
  */
 export function merge(runs: readonly Run[], turns: readonly Turn[]): readonly Run[] {
   const known = new Map(runs.map((r) => [r.runId, r]));
@@ -86,9 +111,11 @@ export function merge(runs: readonly Run[], turns: readonly Turn[]): readonly Ru
   }
   const has = new Set(out.map((r) => r.runId));
   let next: string | null = null;
-  for (const one of runs.toReversed()) {
+  for (const [i, one] of [...runs.entries()].toReversed()) {
     const at = out.findIndex((r) => r.runId === next);
-    if (!has.has(one.runId)) out.splice(at < 0 ? out.length : at, 0, one);
+    const before = one.end ? runs.slice(0, i).findLast((r) => has.has(r.runId))?.runId : undefined;
+    const behind = out.findIndex((r) => r.runId === before) + 1;
+    if (!has.has(one.runId)) out.splice(at < 0 ? behind || out.length : at, 0, one);
     next = one.runId;
   }
   return out;
@@ -97,4 +124,32 @@ export function merge(runs: readonly Run[], turns: readonly Turn[]): readonly Ru
 function saved(one: Run, { kind, input, events }: Turn, state: unknown): Run {
   const held = advance(opened(one.runId, input, state), events);
   return { ...one, kind, input, phase: "begun", turn: like(one.live, held) };
+}
+
+/**
+ * The runs without those whose place a later one has taken, with the approvals that went on from them: a retry that of the same question
+ * before it, and an edit that of one whose answer is not saved. Which saved one an edit takes the place of, only its messages say.
+ */
+export function standing(runs: readonly Run[]): readonly Run[] {
+  const out: Run[] = [];
+  for (const one of runs) {
+    let last = out.length - 1;
+    while (out[last]?.kind === "approval") last--;
+    const before = out[last];
+    if (before && replaces(one, before)) out.length = last;
+    out.push(one);
+  }
+  return out.length === runs.length ? runs : out;
+}
+
+function replaces(one: Run, before: Run): boolean {
+  const words = asked(one);
+  if (words === null || one.input?.["messages"] !== undefined) return false;
+  return one.kind === "retry" ? asked(before) === words : one.kind === "edit" && before.turn === null;
+}
+
+/** What a run was asked, as text. */
+function asked({ runId, input, live }: Run): string | null {
+  const words = input?.["text"] ?? live.view.messages.find((m) => m.kind === "user" && m.id === `user-${runId}`);
+  return typeof words === "string" ? words : isObject(words) && typeof words["text"] === "string" ? words["text"] : null;
 }

@@ -71,7 +71,7 @@ export function session(chatId: string, from: From, source: Source, options: Opt
   let doubt: ReturnType<typeof setTimeout> | undefined; // until an attempt that was too young has to have brought something
   let notBefore = 0; // when the next one may
   let due = 0; // when it would be, had they all been evenly spaced
-  let lost = false; // it gave up
+  let lost = false; // what came meanwhile may be over: no run is waited for before it is asked for
   let fruitless = 0; // attempts in a row that brought nothing
   let early = 0; // 204s in a row that came before their time
   let brokenAt = 0; // since when it is broken; 0 where it is not
@@ -113,8 +113,9 @@ export function session(chatId: string, from: From, source: Source, options: Opt
       host.nothing(reason, took);
       settle(reason);
     }
+    if (!lost) fruitless = 0;
     fresh = lost = false;
-    brokenAt = fruitless = 0;
+    brokenAt = 0;
     waiting = !named;
     // A relay, or a cache before it, that does not wait must not be asked in a circle.
     early = willing && took < young ? early + 1 : 0;
@@ -126,6 +127,7 @@ export function session(chatId: string, from: From, source: Source, options: Opt
     const failed = now();
     const first = fresh;
     fresh = false;
+    lost = true;
     fruitless = good ? 0 : fruitless + 1;
     if (!brokenAt) {
       brokenAt = good ? failed : began;
@@ -138,7 +140,6 @@ export function session(chatId: string, from: From, source: Source, options: Opt
       notBefore = failed + Math.min(after, maxAsked) + wait(fruitless);
     } else if (!closed) {
       notBefore = Infinity; // until the page is shown again, or attach is called
-      lost = true;
       host.gaveUp(reason, fruitless, failed - brokenAt);
       brokenAt = 0;
     }
@@ -214,6 +215,7 @@ export function session(chatId: string, from: From, source: Source, options: Opt
 
   const hurry = () => {
     if (closed || resting) return;
+    lost = true;
     if (notBefore === Infinity) fruitless = 0;
     notBefore = 0;
     if (!running) void run();

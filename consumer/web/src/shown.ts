@@ -2,7 +2,7 @@
 import { again } from "./again.js";
 import type { Message } from "./messages.js";
 import { equal } from "./patch.js";
-import { type Run, shownOf } from "./runs.js";
+import { type Run, shownOf, standing } from "./runs.js";
 import { keep, keyOf } from "./whole.js";
 
 /** `unsaved`: its run is over, and is not known to be saved. */
@@ -21,7 +21,7 @@ export function shower(): (runs: readonly Run[]) => readonly ChatMessage[] {
   let base: Shown = { list: [], at: new Map(), starts: new Map() };
   let before: readonly ChatMessage[] = [];
   return (all) => {
-    const runs = all.filter((one, i) => one.phase !== "sending" || !all.slice(i + 1).some((later) => repeats(later, one)));
+    const runs = standing(all).filter((one, i, all) => one.phase !== "sending" || !all.slice(i + 1).some((later) => repeats(later, one)));
     const last = runs.at(-1);
     const most = runs.slice(0, -1);
     if (most.length !== earlier.length || most.some((one, i) => one !== earlier[i])) {

@@ -221,6 +221,60 @@ test("an edit takes the place of the turns after the message that it goes on fro
   assert.deepEqual(shown(), ["user-r1: one", "a1: 1", "u2b: two, better", "a3: 3"]);
 });
 
+test("a retry takes the place of the same question before it, and of its answer; a question that was only asked twice stays", async () => {
+  const { fake, chat, shown } = make();
+  await history(fake, 0, turn("r1", "one", [say("a1", "1")]), turn("r2", "one", [say("a2", "2")]));
+  assert.deepEqual(shown(), ["user-r1: one", "a1: 1", "user-r2: one", "a2: 2"]);
+  fake.snapshot("r3", [startedWith("r3", "three"), say("a3", "half")]);
+  fake.end({ persisted: false, reason: "error" });
+  const kept = ["user-r1: one", "a1: 1", "user-r2: one", "a2: 2"];
+  assert.deepEqual(shown(), [...kept, "user-r3 (unsaved): three", "a3 (unsaved): half"]);
+  const refused = chat.send("three", { kind: "retry" });
+  assert.deepEqual(shown(), [...kept, "user-sending-1: three"]);
+  fake.sent[0]!.reject(new RejoinError("network", "no answer"));
+  await assert.rejects(refused);
+  assert.deepEqual(shown(), [...kept, "user-r3 (unsaved): three", "a3 (unsaved): half"], "what it would have replaced is there again");
+  void chat.send("three", { kind: "retry" });
+  fake.sent[1]!.resolve({ runId: "r4", turnId: null, clientToken: "t", acknowledged: true });
+  await settled();
+  fake.snapshot("r4", [say("a4", "whole")]);
+  assert.deepEqual(shown(), [...kept, "user-r4: three", "a4: whole"]);
+  fake.end();
+  await history(fake, 1, turn("r1", "one", [say("a1", "1")]), turn("r2", "one", [say("a2", "2")]), turn("r4", "three", [say("a4", "whole")], { kind: "retry" }));
+  assert.deepEqual(shown(), [...kept, "user-r4: three", "a4: whole"]);
+});
+
+test("a retry that comes out of the history alone replaces what it repeats and the approvals after it, and nothing else", async () => {
+  const { fake, shown } = make();
+  await history(fake, 0, turn("r1", "one", [say("a1", "1")]), turn("r2", "two", [say("a2", "2")]), turn("r2a", "", [say("a2a", "2a")], { kind: "approval", input: { resume: [] } }),
+    turn("r3", "two", [say("a3", "3")], { kind: "retry" }), turn("r4", "four", [say("a4", "4")], { kind: "retry" }), turn("r5", "five", [say("a5", "5")], { kind: "edit" }));
+  assert.deepEqual(shown(), ["user-r1: one", "a1: 1", "user-r3: two", "a3: 3", "user-r4: four", "a4: 4", "user-r5: five", "a5: 5"]);
+});
+
+test("an edit takes the place of an answer that was not saved", async () => {
+  const { fake, chat, shown } = make();
+  await history(fake, 0, turn("r1", "one", [say("a1", "1")]));
+  fake.snapshot("r2", [startedWith("r2", "two"), say("a2", "half")]);
+  void chat.send("two, better", { kind: "edit" });
+  assert.deepEqual(shown(), ["user-r1: one", "a1: 1", "user-sending-1: two, better"]);
+});
+
+test("told anew that there is no run, after a break: what has come and gone meanwhile is in the history", async () => {
+  const { fake, shown } = make();
+  fake.status("idle", "no_run");
+  await history(fake, 0, turn("r1", "one", [say("a1", "1")]));
+  assert.equal(fake.histories.length, 1, "told for the first time, which the first history is for");
+  fake.status("idle", "no_run");
+  await history(fake, 1, turn("r1", "one", [say("a1", "1")]), turn("r2", "two", [say("a2", "2")]));
+  assert.deepEqual(shown(), ["user-r1: one", "a1: 1", "user-r2: two", "a2: 2"]);
+  fake.snapshot("r3", [startedWith("r3", "three"), say("a3", "3")]);
+  fake.end({ persisted: false });
+  assert.equal(fake.histories.length, 2);
+  fake.status("ended", "no_run");
+  await history(fake, 2, turn("r2", "two", [say("a2", "2")]), turn("r4", "four", [say("a4", "4")]));
+  assert.deepEqual(shown(), ["user-r1: one", "a1: 1", "user-r2: two", "a2: 2", "user-r3 (unsaved): three", "a3 (unsaved): 3", "user-r4: four", "a4: 4"]);
+});
+
 test("CMP-02 the state goes on from run to run, also where the history comes later than the run", async () => {
   const { fake, chat } = make();
   const delta = (path: string, value: unknown) => ({ type: "STATE_DELTA", delta: [{ op: "add", path, value }] });

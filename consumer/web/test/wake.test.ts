@@ -80,18 +80,36 @@ test("failed for want of a network, and back with it", async (t) => {
   assert.equal(s.reason, null);
 });
 
-test("HANG-01 a wait is asked for again when the page is shown, and a run that comes is shown", async (t) => {
+test("HANG-01 a wait is asked for again when the page is shown, once it is told whether there is a run; one that comes is shown", async (t) => {
   const r = await relay(t, ({ body, n }, res) => {
     if (!body["wait_ms"]) res.writeHead(204).end();
-    else if (n === 3) stream(res).write(snapshot("r", 1, [delta("a")]) + synced("r", 1));
+    else if (n === 4) stream(res).write(snapshot("r", 1, [delta("a")]) + synced("r", 1));
   });
   const c = connect(t, r.url);
   await c.open("c");
   await eventually(() => r.asked.length === 2);
   await rest(1100);
+  const said: unknown[] = [];
+  c.subscribe(({ reason }) => said.push(reason));
   show();
   await until(c, ({ status }) => status === "live");
   assert.equal(r.open.now, 1);
+  assert.deepEqual(r.asked.map(({ body }) => Boolean(body["wait_ms"])), [false, true, false, true]);
+  assert.equal(said[0], "no_run"); // what is over has to be looked for in the history
+});
+
+test("a wait that broke: whether there is a run is asked before the next one, and a relay that breaks each is not asked in a circle", async (t) => {
+  const r = await relay(t, ({ body }, res, req) => {
+    if (!body["wait_ms"]) res.writeHead(204).end();
+    else req.socket.destroy();
+  });
+  const c = connect(t, r.url);
+  await c.open("c");
+  const said: unknown[] = [];
+  c.subscribe(({ reason }) => said.push(reason));
+  await until(c, ({ status }) => status === "failed");
+  assert.deepEqual(r.asked.map(({ body }) => Boolean(body["wait_ms"])), [false, true, false, true, false, true, false, true, false, true]);
+  assert.deepEqual(said, ["no_run", "no_run", "no_run", "no_run", "network"]);
 });
 
 test("TAB-02 frozen: what was open is given up, since it brings nothing any more once the page is thawed", async (t) => {
