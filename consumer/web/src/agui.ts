@@ -1,41 +1,23 @@
 // An AG-UI agent whose runs survive reloads, cut networks and restarts of the relay.
-
-import { AbstractAgent } from "@ag-ui/client";
-import type { AgentConfig, AgentSubscriber, BaseEvent, RunAgentInput, RunAgentParameters, RunAgentResult } from "@ag-ui/client";
-import { Observable } from "rxjs";
-import type { Subscriber } from "rxjs";
-import { rewound } from "./agui-rewind.js";
-import type { Before } from "./agui-rewind.js";
+import { AbstractAgent, type AgentSubscriber, type BaseEvent, type RunAgentInput, type RunAgentResult } from "@ag-ui/client";
+import { Observable, type Subscriber } from "rxjs";
+import type { RejoinAgentConfig, RejoinRunParameters } from "./agui-config.js";
+import { type Before, rewound } from "./agui-rewind.js";
 import { isInterrupt, terminal } from "./agui-terminal.js";
 import { connect, type Connection } from "./connection.js";
 import { follow } from "./follow.js";
 import { aborted, attach, notShown, sendTurn, stopRun } from "./turn.js";
-import type { End, Event, Listener, Options, SendOptions } from "./types.js";
+import type { End, Event, Options } from "./types.js";
 
 export { RejoinError } from "./types.js";
 export type { End } from "./types.js";
+export type { RejoinAgentConfig, RejoinRunParameters } from "./agui-config.js";
 
 // A package may bring an rxjs of its own, whose types are not those of this one.
 type Events = ReturnType<AbstractAgent["run"]>;
 
 /** How long a run may take to end after it was told to stop, before it is left to itself. */
 const stopPatience = 5_000;
-
-export interface RejoinAgentConfig extends AgentConfig, Omit<Options, "seed"> {
-  /** As of SendOptions. */
-  readonly kind?: string;
-  /** What becomes of a run that is under way when another message is sent. Default "reject". */
-  readonly onActive?: NonNullable<SendOptions["onActive"]>;
-  /** Whether abortRun stops the run, or only leaves it. Default true. */
-  readonly stopOnAbort?: boolean;
-  /** Is told whatever the connection of a run is: for a line that says "catching up", for instance. */
-  readonly onChange?: Listener;
-}
-
-/** As of HttpAgent: aborting the controller is abortRun. */
-export interface RejoinRunParameters extends RunAgentParameters {
-  abortController?: AbortController;
-}
 
 /** The run that is being watched. */
 interface Watch {

@@ -1,8 +1,21 @@
 // What a session's news come to: the state, and what is counted.
+import type { EndFrame, Frame } from "./frames.js";
 import { save } from "./seed.js";
-import type { Host } from "./session.js";
 import { tell } from "./tell.js";
 import type { Change, End, Event, Metric, Options, Reason, State } from "./types.js";
+
+/** Who is told what happens. */
+export interface Host {
+  /** An attempt's first frame: `again` after a break, with the attempts since. `ms` since the attempt or the break. */
+  attached(again: number, ms: number): void;
+  frame(f: Exclude<Frame, EndFrame>): void;
+  over(f: EndFrame): void;
+  /** There is nothing to watch now. */
+  nothing(reason: Reason, ms: number): void;
+  /** An attempt has failed; it was the `first` for this chat. */
+  broke(reason: Reason, first: boolean, ms: number): void;
+  gaveUp(reason: Reason, attempts: number, ms: number): void;
+}
 
 /** `set` is told what changes, `chats` which chat has a run that began or ended. */
 export function hostOf(options: Options, chats: (chatId: string) => void, state: () => State, set: (patch: Partial<State>, change?: Change) => void): Host {

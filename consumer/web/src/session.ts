@@ -1,38 +1,12 @@
 // One chat being watched, over as many attempts as that takes: when to try, how often, and when to give up.
-import { delay, maxAsked } from "./backoff.js";
+import { burst, delay, maxAsked, patience, steadyAfter, young } from "./backoff.js";
 import type { EndFrame, Frame } from "./frames.js";
+import type { Host } from "./host.js";
 import { position } from "./position.js";
 import type { Outcome, Source } from "./stream.js";
 import type { Attach, OpenOptions, Options, Reason } from "./types.js";
 
-/** How long a request is willing to wait for a chat's next run, in milliseconds. */
-const patience = 30_000;
-/** An attempt that lived this long, in milliseconds, was good though it brought nothing new: relays close streams by age, and runs are silent. */
-const steadyAfter = 30_000;
-/**
- * An attempt that is as young as this, in milliseconds, is not repeated at once because the page was shown again: only when it has brought nothing
- * since by then. And a relay that waits for less than it is asked to may be asked again at once from here on.
- */
-const young = 1_000;
-
-/** In the long run there are two first waits (a second) to an attempt, whatever is answered. How many of those waits may be made use of in advance. */
-const burst = 40;
-
-/** No clock that somebody may set. */
-const now = () => performance.now();
-
-/** Who is told what happens. */
-export interface Host {
-  /** An attempt's first frame: `again` after a break, with the attempts since. `ms` since the attempt or the break. */
-  attached(again: number, ms: number): void;
-  frame(f: Exclude<Frame, EndFrame>): void;
-  over(f: EndFrame): void;
-  /** There is nothing to watch now. */
-  nothing(reason: Reason, ms: number): void;
-  /** An attempt has failed; it was the `first` for this chat. */
-  broke(reason: Reason, first: boolean, ms: number): void;
-  gaveUp(reason: Reason, attempts: number, ms: number): void;
-}
+const now = () => performance.now(); // no clock that somebody may set
 
 export interface Session {
   /** Makes an attempt now, unless one is young, and resolves with what came of it. */
