@@ -72,10 +72,11 @@ func (a *assembler) reset() { *a = assembler{} }
 
 // lines counts the lines of NDJSON, 0 for one that has an empty line.
 func lines(ndjson []byte) int {
-	if len(ndjson) == 0 || ndjson[0] == '\n' || ndjson[len(ndjson)-1] == '\n' || bytes.Contains(ndjson, []byte("\n\n")) {
+	n := bytes.Count(ndjson, []byte{'\n'}) + 1
+	if len(ndjson) == 0 || n > 1 && (ndjson[0] == '\n' || ndjson[len(ndjson)-1] == '\n' || bytes.Contains(ndjson, []byte("\n\n"))) {
 		return 0
 	}
-	return bytes.Count(ndjson, []byte{'\n'}) + 1
+	return n
 }
 
 // after is the block's events that come after seq, one a line.

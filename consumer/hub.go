@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -146,6 +147,12 @@ func (h *Hub) Close() {
 		o.stop()
 	}
 	h.mu.Unlock()
+	for _, ch := range h.live {
+		select {
+		case ch <- nil: // the end of it
+		default: // what it is full of tells, too
+		}
+	}
 	h.wg.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -154,32 +161,27 @@ func (h *Hub) Close() {
 	}
 }
 
-// file hands live records to the tails they belong to.
+// file hands live records to the tails they belong to, until one is nil or the hub is closed.
 func (h *Hub) file(ch <-chan *nats.Msg) {
-	for {
-		select {
-		case <-h.ctx.Done():
+	for m := range ch {
+		if m == nil || h.ctx.Err() != nil {
 			return
-		case m := <-ch:
-			id, err := subjects.RunOfSubject(m.Subject)
-			if err != nil {
-				continue
-			}
-			h.mu.Lock()
-			o := h.tails[id]
-			h.mu.Unlock()
-			if o == nil {
-				continue // its last reader has just left
-			}
-			r, err := subjects.ParseRecord(m.Header, m.Data)
-			if err != nil {
-				h.log.Warn("a live message is no record; readers will replay", "run", id, "error", err)
-				continue
-			}
-			// The broker says where it is stored; a message without that says 0.
-			seq, _ := strconv.ParseUint(m.Header.Get(nats.JSSequence), 10, 64)
-			o.tail.apply(&runs.Stored{Record: r, StreamSeq: seq})
 		}
+		id := subjects.RunID(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])
+		h.mu.Lock()
+		o := h.tails[id]
+		h.mu.Unlock()
+		if o == nil {
+			continue // its last reader has just left
+		}
+		r, err := subjects.ParseRecord(m.Header, m.Data)
+		if err != nil {
+			h.log.Warn("a live message is no record; readers will replay", "run", id, "error", err)
+			continue
+		}
+		// The broker says where it is stored; a message without that says 0.
+		seq, _ := strconv.ParseUint(m.Header.Get(nats.JSSequence), 10, 64)
+		o.tail.apply(&runs.Stored{Record: r, StreamSeq: seq})
 	}
 }
 

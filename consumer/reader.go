@@ -111,7 +111,7 @@ func (r *Reader) Overdue() bool {
 	return r.given.Load().Overdue() || r.paged.overdue(r.hub.budget, r.hub.cfg.HoldTime)
 }
 
-// Changed is closed when Poll may have something again. It belongs to the last call
+// Changed yields, once, when Poll may have something again. It belongs to the last call
 // of Poll, when that returned nothing or could not know whether there is more, and
 // misses nothing that came since; after any other it is nil.
 func (r *Reader) Changed() <-chan struct{} { return r.wake }

@@ -24,12 +24,10 @@ type tail struct {
 	gone   bool          // the run is gone altogether
 	heard  bool          // something came since the last check
 	away   bool          // the broker did not answer the last question about the run
-	wake   chan struct{}
+	waking
 }
 
-func newTail(id subjects.RunID) *tail {
-	return &tail{id: id, wake: make(chan struct{})}
-}
+func newTail(id subjects.RunID) *tail { return &tail{id: id} }
 
 // apply takes a record, from the live subject or from asking for the last one.
 func (t *tail) apply(st *runs.Stored) {
@@ -52,13 +50,7 @@ func (t *tail) apply(st *runs.Stored) {
 	if end != nil && t.end == nil {
 		t.end, t.known = end, st.Last
 	}
-	t.changed()
-}
-
-// changed wakes whoever waits. Callers hold mu.
-func (t *tail) changed() {
-	close(t.wake)
-	t.wake = make(chan struct{})
+	t.tell()
 }
 
 // standing is where a reader stands towards its tail.
@@ -71,14 +63,14 @@ type standing struct {
 	lost   bool          // the log is gone, and the reader may lack events
 	gone   bool
 	away   bool            // the reader has everything that is known, and nobody can say whether there is more
-	wake   <-chan struct{} // closed at the next change
+	wake   <-chan struct{} // where there is nothing to do: yields at the next change
 }
 
 // after says what a reader that has every event up to seq should do next.
 func (t *tail) after(seq uint64) standing {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	st := standing{wake: t.wake}
+	var st standing
 	if n := len(t.blocks); n > 0 && seq >= t.blocks[0].first-1 && seq < t.blocks[n-1].last {
 		st.block, st.ok = find(t.blocks, seq+1), true
 		return st
@@ -93,7 +85,7 @@ func (t *tail) after(seq uint64) standing {
 	case t.end != nil:
 		st.end = t.end
 	default:
-		st.away = t.away
+		st.away, st.wake = t.away, t.wait()
 	}
 	return st
 }
@@ -136,7 +128,7 @@ func (t *tail) lose(e *runs.Entry) {
 	} else if e.End != nil && t.end == nil {
 		t.end, t.known = e.End, max(t.known, e.Seq)
 	}
-	t.changed()
+	t.tell()
 }
 
 // unanswered notes that the broker could not be asked how far the run has come.
@@ -145,7 +137,7 @@ func (t *tail) unanswered() {
 	defer t.mu.Unlock()
 	if !t.away {
 		t.away = true
-		t.changed()
+		t.tell()
 	}
 }
 
@@ -153,7 +145,7 @@ func (t *tail) unanswered() {
 func (t *tail) answered() {
 	if t.away {
 		t.away = false
-		t.changed()
+		t.tell()
 	}
 }
 
