@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,10 +21,21 @@ type manifest struct {
 	PeersMeta    map[string]struct {
 		Optional bool
 	} `json:"peerDependenciesMeta"`
-	Exports map[string]struct {
-		Types   string
-		Default string
+	Publish struct {
+		Access string
+	} `json:"publishConfig"`
+	Exports map[string]exported
+}
+
+// exported is one entry: two files, or a file as it is.
+type exported struct{ Types, Default string }
+
+func (e *exported) UnmarshalJSON(body []byte) error {
+	if len(body) > 0 && body[0] == '"' {
+		return json.Unmarshal(body, &e.Default)
 	}
+	type plain exported
+	return json.Unmarshal(body, (*plain)(e))
 }
 
 // What would be published can be installed, beside what it names as peers and nothing else, and
@@ -31,7 +43,7 @@ type manifest struct {
 func TestThePackageCanBeInstalled(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	pkg := unpack(t, root)
+	pkg := unpack(t, root, client+"/node_modules")
 	var m manifest
 	body, err := os.ReadFile(filepath.Join(pkg, "package.json"))
 	require.NoError(t, err)
@@ -43,7 +55,11 @@ func TestThePackageCanBeInstalled(t *testing.T) {
 
 	var imports, lines []string
 	require.NotEmpty(t, m.Exports)
+	require.Equal(t, "public", m.Publish.Access, "npm takes a package of a scope for a private one unless told otherwise")
 	for entry, file := range m.Exports {
+		if entry == "./package.json" {
+			continue // bundlers read it
+		}
 		for _, name := range []string{file.Types, file.Default} {
 			require.FileExists(t, filepath.Join(pkg, name), entry)
 		}
@@ -64,15 +80,45 @@ console.log(JSON.stringify(said));
 	}
 
 	write(t, root, "entries.ts", strings.Join(lines, "\n"))
+	compile(t, root, "entries.ts", "--skipLibCheck", "--lib", "es2023,dom,dom.iterable,dom.asynciterable")
+	// An application may have its libraries' types checked, and no more than the usual ones of a browser. Those of some peers are not so clean.
+	write(t, root, "strict.ts", "import { connect } from "+quoted(m.Name)+";\nimport { Chat } from "+quoted(m.Name+"/chat")+";\nexport const both = [connect(), new Chat()];\n")
+	compile(t, root, "strict.ts", "--lib", "es2022,dom")
+}
+
+// A bundler takes what is used of the package and leaves the rest; what only tabs without a stream of their own need is a file of its own.
+func TestThePackageIsBundledInPieces(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	unpack(t, root, client+"/node_modules")
+	bundle := func(source string) map[string][]byte {
+		write(t, root, "app.js", source)
+		require.NoError(t, os.RemoveAll(filepath.Join(root, "out")))
+		run(t, root, absolute(t, client+"/node_modules/.bin/esbuild"), "app.js", "--bundle", "--splitting", "--format=esm", "--outdir=out")
+		return read(t, root, "out")
+	}
+	whole := bundle(`import { connect } from "@rejoin/client"; connect();`)
+	require.NotContains(t, string(whole["out/app.js"]), `"/chats/live"`, "loaded with the page")
+	require.Greater(t, len(whole), 1, "there is nothing to load later")
+	part := bundle(`import { reduce } from "@rejoin/client/chat"; console.log(reduce([]));`)
+	for name, body := range part {
+		require.NotContains(t, string(body), "/chat/live", "%s has a connection that nothing uses", name)
+	}
+	require.Empty(t, strings.TrimSpace(regexp.MustCompile(`(?m)^//.*$`).ReplaceAllString(string(bundle(`import "@rejoin/client"; import "@rejoin/client/chat";`)["out/app.js"]), "")))
+}
+
+// compile checks the types of a file in root as TypeScript finds them in Node and for bundlers.
+func compile(t *testing.T, root, file string, flags ...string) {
+	t.Helper()
 	for _, resolution := range [][]string{{"nodenext", "nodenext"}, {"esnext", "bundler"}} {
-		run(t, root, absolute(t, client+"/node_modules/.bin/tsc"), "--noEmit", "--strict", "--target", "es2022", "--lib", "es2023,dom,dom.iterable,dom.asynciterable",
-			"--types", "", "--skipLibCheck", "--module", resolution[0], "--moduleResolution", resolution[1], "entries.ts")
+		all := append([]string{"--noEmit", "--strict", "--target", "es2022", "--types", "", "--module", resolution[0], "--moduleResolution", resolution[1]}, flags...)
+		run(t, root, absolute(t, client+"/node_modules/.bin/tsc"), append(all, file)...)
 	}
 }
 
-// unpack packs the client as npm publish would, and installs it in root beside its peers. It is
-// made of a copy, since others build in the client's folder meanwhile.
-func unpack(t *testing.T, root string) string {
+// unpack packs the client as npm publish would, and installs it in root beside the packages in
+// peers. It is made of a copy, since others build in the client's folder meanwhile.
+func unpack(t *testing.T, root, peers string) string {
 	t.Helper()
 	work := t.TempDir()
 	for path, body := range read(t, client, append(slices.Clone(sources), "LICENSE", "README.md")...) {
@@ -97,10 +143,10 @@ func unpack(t *testing.T, root string) string {
 	for _, name := range []string{"package.json", "LICENSE", "README.md"} {
 		require.FileExists(t, filepath.Join(pkg, name))
 	}
-	entries, err := os.ReadDir(modules)
+	entries, err := os.ReadDir(peers)
 	require.NoError(t, err)
 	for _, e := range entries {
-		require.NoError(t, os.Symlink(filepath.Join(modules, e.Name()), filepath.Join(root, "node_modules", e.Name())))
+		require.NoError(t, os.Symlink(filepath.Join(absolute(t, peers), e.Name()), filepath.Join(root, "node_modules", e.Name())))
 	}
 	return pkg
 }
