@@ -127,7 +127,6 @@ func (r *Run) checkpoint(c *cut) (err error) {
 	}
 	r.mu.Lock()
 	r.history.cover(seg.To, c.n)
-	r.nudge()
 	r.changed.wake()
 	r.mu.Unlock()
 

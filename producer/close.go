@@ -40,10 +40,11 @@ func (r *Run) drain(ctx context.Context) error {
 	return r.err
 }
 
-// halt stops the writer and the checkpoints wherever they are.
+// halt stops the writing and the checkpoints wherever they are.
 func (r *Run) halt() {
 	r.fail(ErrClosed)
 	r.stop()
+	r.out.Withdraw()
 	<-r.written
 }
 

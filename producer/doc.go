@@ -20,7 +20,8 @@
 //	publish.go     publishing and flushing
 //	hold.go        letting events wait for others that are about to come
 //	queue.go       events that are numbered and not stored yet
-//	writer.go      the writer: one record in flight, large events in parts
+//	writer.go      one record in flight, and who sends the next
+//	slow.go        the goroutine that writes what has to wait, and large events in parts
 //	history.go     records that are stored and not covered by a segment yet
 //	checkpoint.go  storing segments while publishing goes on
 //	finish.go      Finish: flush, save, last checkpoint, end
@@ -41,8 +42,9 @@
 // Publish blocks while its run's buffer is full, which it is while the broker is
 // away, or while checkpoints fail and the log is about to drop what no segment
 // covers, or while a question is not noted in its entry. Nothing else of a run blocks
-// it, and no run blocks another. A run has two goroutines, its writer and one that
-// listens for controls, and one more while a checkpoint is due; a Producer has two. All
-// are waited for by Close; only a save that ignores its context may outlive it, and
-// then Close says so.
+// it, and no run blocks another: what hears of acknowledgements, for all runs, waits for
+// none of them. A run has one goroutine, which listens for controls, one more while a
+// checkpoint is due, and one while its writing has to wait for something but an
+// acknowledgement; a Producer has three. All are waited for by Close; only a save that ignores
+// its context may outlive it, and then Close says so.
 package producer

@@ -51,7 +51,7 @@ func (r *Run) endAgain(end subjects.End) {
 
 // conclude stores the end behind the run's newest record and in its entry, if the run
 // is still this writer's. Any error but a definite one leaves it to a later attempt.
-// The caller has the turn, and the writer has stopped.
+// The caller has the turn, and nothing is written any more.
 func (r *Run) conclude(ctx context.Context, end subjects.End) (EndedError, error) {
 	if r.unwanted {
 		if err := r.p.store.Discard(ctx, r.id); err != nil {
@@ -94,7 +94,7 @@ func (r *Run) conclude(ctx context.Context, end subjects.End) (EndedError, error
 }
 
 // endRecord appends the end, by the fence of this writer, and tries until ctx is done.
-// What became of a record that was on its way when the writer was stopped shows in
+// What became of a record that was on its way when the writing was stopped shows in
 // the log.
 func (r *Run) endRecord(ctx context.Context, end subjects.End) (EndedError, error) {
 	wait := endRetry

@@ -16,7 +16,7 @@ func (r *Run) Hold(limit time.Duration) (release func()) {
 		if !over {
 			over = true
 			r.holds--
-			r.nudge()
+			r.advance()
 		}
 	}
 	late := time.AfterFunc(limit, end)
@@ -29,13 +29,4 @@ func (r *Run) Hold(limit time.Duration) (release func()) {
 // ready says whether there is something to store now. The caller holds mu.
 func (r *Run) ready() bool {
 	return len(r.queue.batches) > 0 && (r.holds == 0 || r.closing || len(r.queue.batches) > 1)
-}
-
-// send tells the writer that there is something to store, if so.
-func (r *Run) send() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ready() {
-		r.nudge()
-	}
 }

@@ -122,8 +122,11 @@ func (p *Producer) add(r *Run) error {
 		return ErrClosed
 	}
 	p.runs[r] = struct{}{}
-	p.wg.Go(r.write)
-	p.wg.Go(r.listen)
+	p.wg.Go(func() {
+		r.listen()
+		<-r.ctx.Done()
+		r.interrupt()
+	})
 	return nil
 }
 

@@ -1,9 +1,11 @@
 package producer
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/rejoin/rejoin/internal/agui"
+	"github.com/rejoin/rejoin/subjects"
 )
 
 // Publish takes one event, gives it the run's next number and returns that, before
@@ -65,8 +67,7 @@ func (r *Run) PublishAll(ctx context.Context, at uint64, events [][]byte) (p Pub
 	return p, nil
 }
 
-// publish takes one event, which it describes in e. The writer has to be told, by send,
-// before anybody waits for it.
+// publish takes one event, which it describes in e. The caller sends it then, by send.
 func (r *Run) publish(ctx context.Context, e *agui.Event, event []byte, at uint64) (seq uint64, fresh bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, false, err
@@ -78,13 +79,17 @@ func (r *Run) publish(ctx context.Context, e *agui.Event, event []byte, at uint6
 		return 0, false, err
 	}
 	a, asks := asksOf(e)
+	raw := e.Raw
+	if len(raw) > subjects.MaxRecordBytes {
+		raw = bytes.Clone(raw) // here, since whoever hears of acknowledgements waits for mu
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if fresh, err := r.admit(ctx, at, len(e.Raw)); err != nil || !fresh {
 		return at, false, err
 	}
 	r.assigned++
-	r.queue.push(e.Raw, r.marker.Mark(e), r.assigned)
+	r.queue.push(raw, r.marker.Mark(e), r.assigned)
 	r.terminal = agui.IsTerminal(e.Type)
 	if asks {
 		r.asks(a, r.assigned)
@@ -111,7 +116,7 @@ func (r *Run) admit(ctx context.Context, at uint64, size int) (fresh bool, err e
 		case r.queue.room(size, r.p.cfg.MaxPendingEvents, r.p.cfg.MaxPendingBytes):
 			return true, nil
 		}
-		r.nudge()
+		r.advance()
 		changed := r.changed.wait()
 		r.mu.Unlock()
 		select {
@@ -122,17 +127,6 @@ func (r *Run) admit(ctx context.Context, at uint64, size int) (fresh bool, err e
 		r.mu.Lock()
 		if err != nil {
 			return false, err
-		}
-	}
-}
-
-// nudge wakes the writer if it waits. The caller holds mu.
-func (r *Run) nudge() {
-	if r.idle {
-		r.idle = false
-		select {
-		case r.wake <- struct{}{}:
-		default:
 		}
 	}
 }

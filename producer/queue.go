@@ -38,6 +38,20 @@ type queue struct {
 	bytes   int
 	size    int // of the batches taken lately: the next one will likely be as large
 	count   int // of their events
+
+	spare batch // whose memory the next batch may use
+}
+
+// maxSpare is how much memory a run keeps for its next batch, in bytes. What is larger is kept
+// as it is in history, and comes back only from a burst.
+const maxSpare = 8 << 10
+
+// first is how large the next record is, 0 where there is none.
+func (q *queue) first() int {
+	if len(q.batches) == 0 {
+		return 0
+	}
+	return len(q.batches[0].body)
 }
 
 // room says whether one more event of the given size may be added.
@@ -45,7 +59,8 @@ func (q *queue) room(size, maxEvents, maxBytes int) bool {
 	return q.events == 0 || q.events < maxEvents && q.bytes+size <= maxBytes
 }
 
-// push adds a copy of one event.
+// push adds one event, of which it makes a copy, unless it is larger than
+// subjects.MaxRecordBytes: that one becomes the queue's.
 func (q *queue) push(event []byte, mark agui.Mark, seq uint64) {
 	q.events++
 	q.bytes += len(event)
@@ -59,8 +74,18 @@ func (q *queue) push(event []byte, mark agui.Mark, seq uint64) {
 			return
 		}
 	}
-	body, marks := make([]byte, 0, max(len(event), q.size)), make([]agui.Mark, 0, max(1, q.count))
-	q.batches = append(q.batches, batch{body: append(body, event...), marks: append(marks, mark), n: 1, last: seq})
+	b := batch{n: 1, last: seq}
+	switch {
+	case len(event) > subjects.MaxRecordBytes:
+		b.body, b.marks = event, []agui.Mark{mark}
+	case cap(q.spare.body) >= len(event):
+		b.body, b.marks = append(q.spare.body[:0], event...), append(q.spare.marks[:0], mark)
+		q.spare = batch{}
+	default:
+		b.body = append(make([]byte, 0, max(len(event), q.size)), event...)
+		b.marks = append(make([]agui.Mark, 0, max(1, q.count)), mark)
+	}
+	q.batches = append(q.batches, b)
 }
 
 // take removes what the next record is made of. It counts as pending until stored
@@ -72,10 +97,7 @@ func (q *queue) take(limit int) batch {
 		// The broker allows less than when the events were gathered.
 		b = q.split(limit)
 	} else {
-		q.batches[0] = batch{}
-		if q.batches = q.batches[1:]; len(q.batches) == 0 {
-			q.batches = nil
-		}
+		q.batches = slices.Delete(q.batches, 0, 1)
 	}
 	// A burst among single events is soon forgotten, a steady stream soon learnt.
 	q.size, q.count = (q.size+min(len(b.body), subjects.MaxRecordBytes)+1)/2, (q.count+b.n+1)/2
@@ -107,10 +129,13 @@ func (b batch) fitted() batch {
 	return b
 }
 
-// stored gives the room of a taken batch back.
-func (q *queue) stored(b batch) {
+// stored gives the room of a taken batch back, and, where it was copied, its memory.
+func (q *queue) stored(b batch, copied bool) {
 	q.events -= b.n
 	q.bytes -= len(b.body) - (b.n - 1)
+	if copied && cap(b.body) <= maxSpare {
+		q.spare = b
+	}
 }
 
 // drop forgets everything.

@@ -108,7 +108,7 @@ func (p *Producer) takeOver(ctx context.Context, id subjects.RunID, writer strin
 // disown gives up a run that was taken over and cannot be written: without a
 // producer, a janitor ends it if nobody else takes it.
 func (p *Producer) disown(r *Run) {
-	close(r.written)
+	r.neverWrites()
 	r.fail(ErrClosed)
 	r.stop()
 	ctx, cancel := context.WithTimeout(p.ctx, undoTimeout)

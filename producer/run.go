@@ -26,23 +26,24 @@ type Run struct {
 	generation uint64
 	unwanted   bool // no pointer names it: it is to be removed instead of ended
 
-	ctx     context.Context // ends when the run is over: what writer and checkpoints run in
+	ctx     context.Context // ends when the run is over: what writing and checkpoints run in
 	stop    context.CancelFunc
-	wake    chan struct{} // to the writer, one place
-	written chan struct{} // closed when the writer has returned
+	out     *runs.Appender
+	written chan struct{} // closed when nothing is written any more
 	done    chan struct{} // closed when nothing can be published any more
 	turn    chan struct{} // one place: whoever gives the run back
 
 	stopping chan struct{} // closed when somebody asked for the run to be stopped
 
 	mu       sync.Mutex
+	stage    stage
+	flight   flight
 	queue    queue
 	marker   agui.Marker // of what is published
 	history  history
 	assigned uint64 // newest seq given out
 	acked    uint64 // newest seq known to be stored
 	prev     uint64 // stream sequence of the newest record
-	idle     bool   // the writer waits for wake
 	holds    int    // who lets events wait for more, see Hold
 	closing  bool   // nothing more is accepted
 	cutting  bool   // a checkpoint goroutine is at work
@@ -80,7 +81,7 @@ func (s *signal) wake() {
 
 func (p *Producer) newRun(e *runs.Entry, prev uint64) *Run {
 	r := &Run{p: p, id: e.RunID, writer: e.Writer, realm: e.Realm, chat: e.ChatID, generation: e.Generation,
-		wake: make(chan struct{}, 1), written: make(chan struct{}), done: make(chan struct{}),
+		written: make(chan struct{}), done: make(chan struct{}),
 		turn: make(chan struct{}, 1), stopping: make(chan struct{}), prev: prev, entry: e,
 		open: map[string]bool{}}
 	for _, q := range e.Questions {
@@ -89,6 +90,7 @@ func (p *Producer) newRun(e *runs.Entry, prev uint64) *Run {
 		}
 	}
 	r.ctx, r.stop = context.WithCancel(p.ctx)
+	r.out = p.store.Appender(r.id, r.answered)
 	return r
 }
 
@@ -164,22 +166,14 @@ func (r *Run) fail(err error) {
 		err = ErrClosed // ctx ends only when the run is given back
 	}
 	r.mu.Lock()
-	first := r.err == nil
-	if first {
-		r.err = err
-		r.queue.drop()
-		if !r.closing {
-			close(r.done)
-		}
-		r.closing = true
-		r.nudge()
-		r.changed.wake()
-	}
+	first := r.shut(err)
+	r.advance()
 	r.mu.Unlock()
 	if !first || errors.Is(err, ErrClosed) {
 		return
 	}
 	r.stop()
+	r.out.Withdraw()
 	if errors.Is(err, ErrFenced) {
 		level := slog.LevelWarn
 		if errors.Is(err, ErrSuperseded) {
@@ -195,6 +189,22 @@ func (r *Run) fail(err error) {
 	r.p.endLater(r, subjects.End{Reason: subjects.ReasonError})
 }
 
+// shut is the part of fail that makes it so. It says whether err is the first reason. The
+// caller holds mu.
+func (r *Run) shut(err error) bool {
+	if r.err != nil {
+		return false
+	}
+	r.err = err
+	r.queue.drop()
+	if !r.closing {
+		close(r.done)
+	}
+	r.closing = true
+	r.changed.wake()
+	return true
+}
+
 // refuse makes Publish return ErrClosed from now on; what it took is still written.
 func (r *Run) refuse() {
 	r.mu.Lock()
@@ -202,7 +212,6 @@ func (r *Run) refuse() {
 	if !r.closing {
 		r.closing = true
 		close(r.done)
-		r.idle = true
-		r.nudge()
+		r.advance()
 	}
 }

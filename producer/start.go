@@ -155,7 +155,7 @@ func (p *Producer) Begin(ctx context.Context, id subjects.RunID, steerable bool)
 	return r, nil
 }
 
-// begin starts the run's writer.
+// begin makes the run one that is written.
 func (p *Producer) begin(r *Run) error {
 	if err := p.add(r); err != nil {
 		p.abandon(r)
@@ -186,9 +186,9 @@ func (p *Producer) tell(id subjects.RunID, ended *EndedError) {
 	}
 }
 
-// abandon ends a run whose writer never began, now or later.
+// abandon ends a run that was never written, now or later.
 func (p *Producer) abandon(r *Run) {
-	close(r.written)
+	r.neverWrites()
 	r.fail(ErrClosed)
 	p.endLater(r, subjects.End{Reason: subjects.ReasonAbandoned})
 	p.poke()

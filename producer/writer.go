@@ -3,133 +3,144 @@ package producer
 import (
 	"time"
 
-	"github.com/rejoin/rejoin/internal/runs"
 	"github.com/rejoin/rejoin/subjects"
 )
 
-// maxParts is how many messages one event may need. It leaves the other half of the
-// replay window to everything else.
-const maxParts = subjects.MaxRecordsPerRun / 2
+// stage is how far the newest record of a run is on its way into the log. There is never more
+// than one on its way, and each is sent only behind the acknowledgement of the one before.
+//
+//	resting  none is on its way. Whoever has something to send sends it, mostly the one
+//	         who publishes: an idle run needs no goroutine for that.
+//	sent     one is with the broker. Who hears its acknowledgement notes it, and sends
+//	         what has gathered meanwhile; see answered.
+//	slow     something else has to be waited for, and a goroutine does; see slow.go.
+//	over     nothing is sent any more, and written is closed.
+//
+// It is guarded by the run's mutex. From sent only answered goes on, from slow only the
+// goroutine; everybody else finds the run at rest or leaves it alone.
+type stage int
 
-// recordLimit is how large the body of one message may be: at least so large that one of this
-// size fits, if it may be that large. What fits every broker asks no connection, which all
-// runs share.
-func (p *Producer) recordLimit(size int) int {
-	if least := runs.MinPayload - subjects.HeaderRoom; size <= least {
-		return least
-	}
-	return int(p.store.Conn().MaxPayload()) - subjects.HeaderRoom
+const (
+	resting stage = iota
+	sent
+	slow
+	over
+)
+
+// flight is the record that is on its way while the stage is sent or slow.
+type flight struct {
+	batch
+	record subjects.Record
+	since  time.Time
 }
 
-// write stores what is published, one record at a time: while one is in flight the
-// next gathers.
-func (r *Run) write() {
-	defer close(r.written)
-	for {
-		b, ok := r.gathered()
-		if !ok {
-			return
-		}
-		if err := r.noteAsked(b.last); err != nil {
-			r.fail(err)
-			return
-		}
-		from := time.Now()
-		s, err := r.append(b)
-		if err != nil {
-			r.fail(err)
-			return
-		}
-		if f := r.p.cfg.Metrics.Stored; f != nil {
-			f(b.n, len(b.body), time.Since(from))
-		}
-		r.mu.Lock()
-		r.queue.stored(b)
-		r.acked = b.last
-		r.history.add(s)
-		r.checkpointIfDue()
-		r.changed.wake()
-		asked := len(r.asking) > 0
-		r.mu.Unlock()
-		if asked {
-			r.noteResolved(b.last)
-		}
-	}
+// send sends what is ready, if the run is at rest.
+func (r *Run) send() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.next()
 }
 
-// gathered waits for events and takes the next record's; false when there is
-// nothing more to write.
-func (r *Run) gathered() (batch, bool) {
-	stalled := false
-	for {
-		r.mu.Lock()
-		switch {
-		case r.err != nil, r.ctx.Err() != nil:
-			r.mu.Unlock()
-			r.fail(ErrClosed)
-			return batch{}, false
-		case r.ready():
-			size := len(r.queue.batches[0].body)
-			limit := r.p.recordLimit(size)
-			if !r.history.full(size, messages(size, limit)) {
-				b := r.queue.take(limit)
-				r.mu.Unlock()
-				return b, true
-			}
-			if !stalled {
-				stalled = true
-				r.stalled()
-			}
-		case r.closing:
-			r.mu.Unlock()
-			return batch{}, false
+// advance is send for who waits for nothing. The caller holds mu.
+func (r *Run) advance() {
+	if r.stage == resting && r.queue.first() > fitsAll && r.p.spawn(&r.p.wg, r.send) {
+		return // what the broker takes is the connection's to say, which may be busy
+	}
+	r.next()
+}
+
+// next goes on from rest, if there is something to do. The caller holds mu.
+func (r *Run) next() {
+	switch {
+	case r.stage != resting:
+	case r.gone():
+		r.noMore()
+	case r.ready() && r.plain():
+		r.depart()
+		r.stage = sent
+		if err := r.out.Send(&r.flight.record, r.prev); err != nil {
+			r.slowly(err)
 		}
-		r.idle = true
-		r.mu.Unlock()
-		select {
-		case <-r.wake:
-		case <-r.ctx.Done():
-		}
+	case r.ready():
+		r.slowly(nil)
+	case r.closing && len(r.queue.batches) == 0:
+		r.noMore()
 	}
 }
 
-// messages is how many messages a body of this size takes.
-func messages(size, limit int) int { return max(1, (size+limit-1)/limit) }
+// plain says that the next record needs nothing but its acknowledgement. The caller holds mu.
+func (r *Run) plain() bool {
+	return len(r.asking) == 0 && r.parts() == 1 && !r.full()
+}
 
-// stalled tells that publishing waits for a checkpoint.
-func (r *Run) stalled() {
-	r.p.log.Warn("publishing waits: the log is about to drop events that no segment holds",
-		"run", r.id, "stored", r.acked, "covered", r.history.covered)
-	if f := r.p.cfg.Metrics.Stalled; f != nil {
-		f()
+// depart takes the next record out of the queue. The caller holds mu.
+func (r *Run) depart() {
+	b := r.queue.take(r.p.recordLimit(r.queue.first()))
+	r.flight = flight{batch: b, since: time.Now(), record: subjects.Record{
+		Kind: subjects.KindEvents, Last: b.last, Count: b.n, Writer: r.writer, Body: b.body}}
+}
+
+// answered hears what became of the record that was sent, from whoever hears that for all
+// runs: it waits for nothing.
+func (r *Run) answered(streamSeq uint64, err error) {
+	if err == nil {
+		r.tellStored()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.slowly(err)
+		return
+	}
+	r.arrived(streamSeq, 1)
+	r.stage = resting
+	r.advance()
+}
+
+// arrived notes that what was on its way is stored, in so many messages. The caller holds mu.
+func (r *Run) arrived(streamSeq uint64, messages int) {
+	b := r.flight.batch
+	r.flight = flight{}
+	r.prev, r.acked = streamSeq, b.last
+	copied := r.history.add(stored{batch: b, streamSeq: streamSeq, messages: messages})
+	r.queue.stored(b, copied && r.stage == sent) // else it may be on its way a second time
+	r.checkpointIfDue()
+	r.changed.wake()
+}
+
+func (r *Run) tellStored() {
+	if f := r.p.cfg.Metrics.Stored; f != nil {
+		f(r.flight.n, len(r.flight.body), time.Since(r.flight.since))
 	}
 }
 
-// append stores a batch behind the run's newest record, an event that is larger than
-// a message in parts. What a writer that dies within the parts leaves behind was
-// never acknowledged, and readers pass over it.
-func (r *Run) append(b batch) (stored, error) {
-	limit := r.p.recordLimit(len(b.body))
-	parts := messages(len(b.body), limit)
-	if parts == 1 || b.n > 1 {
-		parts = 1
+// gone says whether the run cannot be written any more. The caller holds mu.
+func (r *Run) gone() bool {
+	if r.ctx.Err() != nil {
+		r.shut(ErrClosed)
 	}
-	for i := 1; i <= parts; i++ {
-		rec := subjects.Record{Kind: subjects.KindEvents, Last: b.last, Count: b.n, Writer: r.writer, Body: b.body}
-		if parts > 1 {
-			rec.Kind, rec.Part, rec.Parts = subjects.KindPart, i, parts
-			rec.Body = b.body[(i-1)*limit : min(i*limit, len(b.body))]
-			if i < parts {
-				rec.Last, rec.Count = b.last-1, 0
-			}
-		}
-		seq, err := r.p.store.Append(r.ctx, r.id, &rec, r.prev)
-		if err != nil {
-			return stored{}, err
-		}
-		r.mu.Lock()
-		r.prev = seq
-		r.mu.Unlock()
+	return r.err != nil
+}
+
+// noMore ends the writing. The caller holds mu.
+func (r *Run) noMore() {
+	if r.stage != over {
+		r.stage = over
+		close(r.written)
 	}
-	return stored{batch: b, streamSeq: r.prev, messages: parts}, nil
+}
+
+// neverWrites is for a run whose writing has not begun.
+func (r *Run) neverWrites() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.noMore()
+}
+
+// interrupt ends the writing once the run's context is done.
+func (r *Run) interrupt() {
+	r.out.Withdraw()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.advance()
 }

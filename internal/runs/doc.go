@@ -11,6 +11,7 @@
 //	trouble.go   how often a trouble that lasts is logged
 //	post.go      messages on their way to the streams, and their acknowledgements
 //	post_lost.go those that none comes for
+//	appender.go  one run's records by post, for a writer that does not wait
 //	replies.go   questions that have several answers
 //	together.go  the same question, asked by many at the same time
 //	ack.go       what an acknowledgement says

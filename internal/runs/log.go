@@ -70,14 +70,18 @@ const (
 // unknown; the error wraps ctx's. Otherwise the error is *EndedError, ErrFenced,
 // ErrLogLost, or one that no repetition would mend. r must not change meanwhile.
 func (s *Store) Append(ctx context.Context, id subjects.RunID, r *subjects.Record, prev uint64) (uint64, error) {
-	m := r.Msg(subjects.RunSubject(id))
-	m.Header[jetstream.ExpectedLastSubjSeqHeader] = []string{strconv.FormatUint(prev, 10)}
+	seq, err := s.deliver(ctx, recordMsg(id, r, prev))
+	if err == nil {
+		return seq, nil
+	}
+	return s.Resolve(ctx, id, r, prev, err)
+}
+
+// Resolve is the rest of Append for a record that was sent once, by an Appender, and err came
+// of that.
+func (s *Store) Resolve(ctx context.Context, id subjects.RunID, r *subjects.Record, prev uint64, err error) (uint64, error) {
 	wait, lost := firstRetry, 0
 	for attempt := 1; ; attempt++ {
-		seq, err := s.deliver(ctx, m)
-		if err == nil {
-			return seq, nil
-		}
 		if hopeless(err) {
 			return 0, err
 		}
@@ -102,7 +106,17 @@ func (s *Store) Append(ctx context.Context, id subjects.RunID, r *subjects.Recor
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, longestRetry)
+		if seq, err = s.deliver(ctx, recordMsg(id, r, prev)); err == nil {
+			return seq, nil
+		}
 	}
+}
+
+// recordMsg is the message of a record that the fence lets in behind prev only.
+func recordMsg(id subjects.RunID, r *subjects.Record, prev uint64) *nats.Msg {
+	m := r.Msg(subjects.RunSubject(id))
+	m.Header[jetstream.ExpectedLastSubjSeqHeader] = []string{strconv.FormatUint(prev, 10)}
+	return m
 }
 
 // hopeless says whether publishing the same bytes again can never succeed.

@@ -138,6 +138,12 @@ func (s *Store) put(ctx context.Context, m *nats.Msg, expect *uint64) (uint64, e
 // deliver is put of a message that has its expectation already.
 func (s *Store) deliver(ctx context.Context, m *nats.Msg) (uint64, error) {
 	ack, before, err := s.post.send(ctx, m)
+	return s.outcome(m.Subject, ack, before, err)
+}
+
+// outcome is what came of a message to a subject: ack was answered, or err is why nothing was.
+// before is what the connection's last error was when it was sent.
+func (s *Store) outcome(subject string, ack *nats.Msg, before, err error) (uint64, error) {
 	if err == nil {
 		var seq uint64
 		if seq, err = ackOf(ack); err == nil {
@@ -151,7 +157,7 @@ func (s *Store) deliver(ctx context.Context, m *nats.Msg) (uint64, error) {
 			return 0, ErrConflict
 		}
 	}
-	return 0, fmt.Errorf("storing on %s: %w", m.Subject, s.unanswered(err, m.Subject, before))
+	return 0, fmt.Errorf("storing on %s: %w", subject, s.unanswered(err, subject, before))
 }
 
 // putKey stores a value of a bucket by compare-and-set: expect is the revision it

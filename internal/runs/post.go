@@ -33,17 +33,19 @@ type post struct {
 	closed bool
 }
 
-// letter is one message on its way.
+// letter is one message on its way. Its sender may use it again once it is free and was
+// acknowledged: one that was given up may still be in the queue.
 type letter struct {
-	msg    *nats.Msg
+	msg    nats.Msg
 	number uint64
 	since  time.Time
-	before error // what the connection's last error was
-	back   chan struct{}
+	before error       // what the connection's last error was
+	free   atomic.Bool // it was published, or could not be: nobody reads msg any more
+	of     *Appender   // nil for what send sends
 
-	// what came back, there once back has an element
-	ack *nats.Msg
-	err error
+	// back is called once each time that the letter was taken, with what came back. It is
+	// called by whoever hears that for all letters, so it must not wait.
+	back func(ack *nats.Msg, err error)
 }
 
 // expiryCheck is how often it is looked for what has been out for longer than attemptTimeout.
@@ -63,28 +65,40 @@ func newPost(nc *nats.Conn) *post {
 //
 // m is not changed, and must not be as long as it may be on its way.
 func (p *post) send(ctx context.Context, m *nats.Msg) (ack *nats.Msg, before error, err error) {
-	l := &letter{msg: m, since: time.Now(), before: *p.said.Load(), back: make(chan struct{}, 1)}
+	back := make(chan struct{})
+	l := &letter{before: p.lastError(), back: func(a *nats.Msg, e error) {
+		ack, err = a, e
+		close(back)
+	}}
+	l.msg.Subject, l.msg.Header, l.msg.Data = m.Subject, m.Header, m.Data
 	if ctx.Err() != nil {
 		return nil, l.before, ctx.Err()
 	}
-	if err := p.enter(l); err != nil {
+	if err := p.take(l, false); err != nil {
 		return nil, l.before, err
 	}
 	select {
-	case <-l.back:
+	case <-back:
 	case <-ctx.Done():
-		p.settle(l, nil, ctx.Err())
-		<-l.back
+		p.withdraw(l, ctx.Err())
+		<-back
 	}
-	return l.ack, l.before, l.err
+	return ack, l.before, err
 }
 
-// enter publishes a letter, or leaves that to whoever publishes already.
-func (p *post) enter(l *letter) error {
+// take takes a letter in and publishes it, or leaves that to whoever publishes already. With
+// leave it is left in any case, so that nothing is waited for. The error says that nothing
+// was taken in.
+func (p *post) take(l *letter, leave bool) error {
+	l.since = time.Now()
+	l.free.Store(false)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nats.ErrConnectionClosed
+	}
+	if l.of != nil && l.of.over {
+		return context.Canceled
 	}
 	if err := p.subscribe(); err != nil {
 		return err
@@ -92,14 +106,18 @@ func (p *post) enter(l *letter) error {
 	p.number++
 	l.number = p.number
 	p.out[l.number] = l
-	if p.busy {
+	switch {
+	case p.busy:
 		p.queue = append(p.queue, l)
 		return nil
+	case leave:
+		p.queue = append(p.queue, l)
+	default:
+		p.busy = true
+		p.mu.Unlock()
+		p.publish(l)
+		p.mu.Lock()
 	}
-	p.busy = true
-	p.mu.Unlock()
-	p.publish(l)
-	p.mu.Lock()
 	if p.busy = len(p.queue) > 0; p.busy {
 		p.wake <- struct{}{} // it is idle
 	}
@@ -122,11 +140,12 @@ func (p *post) subscribe() error {
 }
 
 func (p *post) publish(l *letter) {
-	m := nats.Msg{Subject: l.msg.Subject, Header: l.msg.Header, Data: l.msg.Data,
-		Reply: p.inbox + strconv.FormatUint(l.number, 36)}
-	if err := p.nc.PublishMsg(&m); err != nil {
-		p.settle(l, nil, err)
+	l.msg.Reply = p.inbox + strconv.FormatUint(l.number, 36)
+	err := p.nc.PublishMsg(&l.msg)
+	if err != nil {
+		p.withdraw(l, err)
 	}
+	l.free.Store(true)
 }
 
 // publishQueued publishes what came while somebody else did, until all is out.
@@ -163,19 +182,22 @@ func (p *post) answered(m *nats.Msg) {
 	}
 	p.mu.Lock()
 	l := p.out[n]
+	delete(p.out, n)
 	p.mu.Unlock()
 	if l != nil {
-		p.settle(l, m, nil)
+		l.back(m, nil)
 	}
 }
 
-// settle gives a letter's sender what came back, the first time.
-func (p *post) settle(l *letter, ack *nats.Msg, err error) {
+// withdraw tells a letter's sender that nothing comes back any more, unless something has.
+func (p *post) withdraw(l *letter, err error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.out[l.number] == l {
+	out := p.out[l.number] == l
+	if out {
 		delete(p.out, l.number)
-		l.ack, l.err = ack, err
-		l.back <- struct{}{}
+	}
+	p.mu.Unlock()
+	if out {
+		l.back(nil, err)
 	}
 }

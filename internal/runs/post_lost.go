@@ -14,6 +14,9 @@ func (p *post) listen() {
 	p.said.Store(&err)
 }
 
+// lastError is what the connection's last error was a moment ago.
+func (p *post) lastError() error { return *p.said.Load() }
+
 // expire gives up what has been out for too long.
 func (p *post) expire() {
 	tick := time.NewTicker(expiryCheck)
@@ -36,13 +39,16 @@ func (p *post) lost(err error) { p.lose(time.Now(), err) }
 // lose gives up what has been out since before a time.
 func (p *post) lose(since time.Time, err error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	var lost []*letter
 	for n, l := range p.out {
 		if l.since.Before(since) {
 			delete(p.out, n)
-			l.err = err
-			l.back <- struct{}{}
+			lost = append(lost, l)
 		}
+	}
+	p.mu.Unlock()
+	for _, l := range lost {
+		l.back(nil, err)
 	}
 }
 
