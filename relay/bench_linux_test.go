@@ -75,7 +75,7 @@ func fanOut(b *testing.B, c *crowd, n int, publish func()) (cost, []time.Duratio
 		from, goal := time.Now(), c.total+len(c.fds)
 		next <- struct{}{}
 		c.until(func() bool { return c.total >= goal }, func() { late = append(late, time.Since(from)) })
-		time.Sleep(pace - time.Since(from))
+		time.Sleep(pace - time.Since(from)) // the next event's time
 	}
 	return spent(b).since(before), late
 }

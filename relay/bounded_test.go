@@ -15,7 +15,7 @@ import (
 // key is withdrawn.
 func TestAProducersRequestIsToldWhenItsCredentialIsOver(t *testing.T) {
 	t.Parallel()
-	for name, p := range map[string]*passing{"expired": {life: 1500 * time.Millisecond}, "withdrawn": {}} {
+	for name, p := range map[string]*passing{"expired": {life: 3 * time.Second}, "withdrawn": {}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			begun := make(chan struct{})

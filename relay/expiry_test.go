@@ -47,7 +47,7 @@ func (o *observer) cut() {
 
 func TestAStreamOutlivesNoCredential(t *testing.T) {
 	t.Parallel()
-	p := &passing{life: 1500 * time.Millisecond}
+	p := &passing{life: 4 * time.Second} // all that happens before takes less
 	f := resuming(t, p, nil)
 	r := f.startOf("ann", "c")
 	r.deltas(3)
@@ -73,7 +73,7 @@ func TestAStreamOutlivesNoCredential(t *testing.T) {
 // made with.
 func TestAResumedStreamEndsWithItsToken(t *testing.T) {
 	t.Parallel()
-	p := &passing{life: 3 * time.Second}
+	p := &passing{life: 8 * time.Second} // all that happens before takes less
 	f := resuming(t, p, nil)
 	f.startOf("ann", "c").deltas(3)
 	v, _ := f.session(ann, "c")

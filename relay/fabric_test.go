@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,6 +37,7 @@ type fabric struct {
 	url    string
 	client *http.Client
 	logs   *logs
+	narrow *atomic.Int32 // how many of the next connections have room for little in the kernel
 
 	stop   context.CancelFunc // begins the drain
 	served chan error         // what Serve returned
@@ -44,7 +46,7 @@ type fabric struct {
 // newFabric starts broker, hub and relay; change may alter the configuration.
 func newFabric(t testing.TB, change func(*relay.Config)) *fabric {
 	t.Helper()
-	f := &fabric{t: t, logs: &logs{}, served: make(chan error, 1)}
+	f := &fabric{t: t, logs: &logs{}, narrow: new(atomic.Int32), served: make(chan error, 1)}
 	var err error
 	f.broker, err = natsd.Start(natsd.Config{})
 	require.NoError(t, err)
@@ -77,7 +79,7 @@ func (f *fabric) serve() {
 	f.url = "http://" + ln.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	f.stop = cancel
-	go func() { f.served <- f.relay.Serve(ctx, ln) }()
+	go func() { f.served <- f.relay.Serve(ctx, narrowing{ln, f.narrow}) }()
 	transport := &http.Transport{DisableCompression: true}
 	f.client = &http.Client{Transport: transport}
 	f.t.Cleanup(func() {
@@ -85,6 +87,23 @@ func (f *fabric) serve() {
 		transport.CloseIdleConnections()
 		f.drained()
 	})
+}
+
+// narrowing is a listener whose next connections have room for little. Who stalls on one is
+// noticed with the first events, however slowly they are published, and before the kernel
+// gives the connection up.
+type narrowing struct {
+	net.Listener
+	next *atomic.Int32
+}
+
+func (l narrowing) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err == nil && l.next.Load() > 0 {
+		l.next.Add(-1)
+		err = conn.(*net.TCPConn).SetWriteBuffer(16 << 10)
+	}
+	return conn, err
 }
 
 // drained waits until Serve has returned, and wants nil from it.

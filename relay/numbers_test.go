@@ -24,7 +24,7 @@ func (f *fabric) number(series string) float64 {
 }
 
 // eventually waits until a series has a value, as those do that are counted when a
-// handler returns.
+// handler returns. A number gives no signal when it changes.
 func (f *fabric) eventually(series string, want float64) {
 	f.t.Helper()
 	for deadline := time.Now().Add(patience); f.number(series) != want; {

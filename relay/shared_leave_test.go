@@ -20,7 +20,7 @@ import (
 // messages, all of its chats at once, with the time to come back.
 func TestASharedStreamLeavesByAge(t *testing.T) {
 	t.Parallel()
-	f := newFabric(t, func(c *relay.Config) { c.MaxStreamAge = time.Second })
+	f := newFabric(t, func(c *relay.Config) { c.MaxStreamAge = 4 * time.Second })
 	r := f.start("c")
 	r.deltas(2)
 	m := f.many("idle", "c")
@@ -33,7 +33,7 @@ func TestASharedStreamLeavesByAge(t *testing.T) {
 
 func TestASharedStreamOfIdleChatsIsKeptAlive(t *testing.T) {
 	t.Parallel()
-	f := newFabric(t, func(c *relay.Config) { c.KeepAlive, c.MaxStreamAge = 5*time.Millisecond, time.Second })
+	f := newFabric(t, func(c *relay.Config) { c.KeepAlive, c.MaxStreamAge = 5*time.Millisecond, 3*time.Second })
 	m := f.many("a", "b")
 	m.rest()
 	require.Greater(t, m.sse.Comments(), uint64(2), "besides the first")
@@ -76,7 +76,7 @@ func TestOPS01_DrainWithASharedStream(t *testing.T) {
 
 func TestASharedStreamEndsWithItsCredential(t *testing.T) {
 	t.Parallel()
-	callers := &passing{life: 500 * time.Millisecond}
+	callers := &passing{life: 2 * time.Second}
 	f := newFabric(t, func(c *relay.Config) { c.Auth = callers })
 	m := f.manyFrom(named("a", "b"), as(ann)...)
 	m.rest()
@@ -183,9 +183,10 @@ func TestASharedStreamWaitsForARunThatIsFull(t *testing.T) {
 // SLOW-02: who stops reading is cut off, and all that its chats held is free.
 func TestSLOW02_AStalledSharedStreamIsCutOff(t *testing.T) {
 	t.Parallel()
-	f := newFabric(t, func(c *relay.Config) { c.WriteTimeout = time.Second })
+	f := newFabric(t, func(c *relay.Config) { c.WriteTimeout = 3 * time.Second }) // more than who reads may be held up
 	before := f.store.Conn().NumSubscriptions()
 	a, b := f.start("a"), f.start("b")
+	f.narrow.Add(1)
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(f.url, "http://"))
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })

@@ -59,7 +59,7 @@ func TestChatsShareAStream(t *testing.T) {
 // The bytes of a message are those of /chat/live, and one line more.
 func TestAMessageOfASharedStream(t *testing.T) {
 	t.Parallel()
-	f := newFabric(t, func(c *relay.Config) { c.MaxStreamAge = 2 * time.Second })
+	f := newFabric(t, func(c *relay.Config) { c.MaxStreamAge = 5 * time.Second })
 	r := f.start("c")
 	r.deltas(2)
 	r.publish(fmt.Sprintf(`{"type":"RAW","event":%q}`, long(300<<10))) // more than one write

@@ -17,6 +17,7 @@ import (
 // more header end with a line break.
 func (f *fabric) stall(chat string, header ...string) {
 	f.t.Helper()
+	f.narrow.Add(1)
 	conn, err := new(net.Dialer).DialContext(f.t.Context(), "tcp", strings.TrimPrefix(f.url, "http://"))
 	require.NoError(f.t, err)
 	f.t.Cleanup(func() { conn.Close() })
@@ -34,7 +35,7 @@ func big(i int) string {
 // what it held is free; a reader of the same run notices nothing.
 func TestSLOW02_StalledObserverIsCutOff(t *testing.T) {
 	t.Parallel()
-	f := newFabric(t, func(c *relay.Config) { c.WriteTimeout = time.Second })
+	f := newFabric(t, func(c *relay.Config) { c.WriteTimeout = 3 * time.Second }) // more than who reads may be held up
 	r := f.start("c")
 	f.stall("c")
 	f.watching(1)
@@ -76,7 +77,7 @@ func h2(f *fabric) *http.Client {
 // its siblings, and is cut off.
 func TestSLOW02_StalledStreamOnASharedConnection(t *testing.T) {
 	t.Parallel()
-	f := newFabric(t, func(c *relay.Config) { c.WriteTimeout = time.Second })
+	f := newFabric(t, func(c *relay.Config) { c.WriteTimeout = 3 * time.Second }) // more than who reads may be held up
 	f.client = h2(f)
 	r := f.start("c")
 	stalled := f.live(`{"chat_id":"c","protocol":1}`)

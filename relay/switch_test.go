@@ -41,7 +41,7 @@ func switched(t *testing.T, more func(*relay.Config)) func(*relay.Config) {
 // beside starts another relay on the same broker, with a connection of its own.
 func (f *fabric) beside(change func(*relay.Config)) *fabric {
 	f.t.Helper()
-	g := &fabric{t: f.t, logs: &logs{}, served: make(chan error, 1), broker: f.broker}
+	g := &fabric{t: f.t, logs: &logs{}, narrow: f.narrow, served: make(chan error, 1), broker: f.broker}
 	nc, err := f.broker.Connect(nats.ReconnectWait(20*time.Millisecond), nats.MaxReconnects(-1))
 	require.NoError(f.t, err)
 	f.t.Cleanup(nc.Close)
