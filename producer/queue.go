@@ -39,12 +39,15 @@ type queue struct {
 	size    int // of the batches taken lately: the next one will likely be as large
 	count   int // of their events
 
-	spare batch // whose memory the next batch may use
+	spare []batch // whose memory the next batches may use
 }
 
-// maxSpare is how much memory a run keeps for its next batch, in bytes. What is larger is kept
-// as it is in history, and comes back only from a burst.
-const maxSpare = 8 << 10
+// How much memory a run keeps for its next batches: one is on its way while another gathers.
+// What is larger than maxSpare, in bytes, comes from a burst.
+const (
+	spares   = 2
+	maxSpare = 8 << 10
+)
 
 // first is how large the next record is, 0 where there is none.
 func (q *queue) first() int {
@@ -75,12 +78,12 @@ func (q *queue) push(event []byte, mark agui.Mark, seq uint64) {
 		}
 	}
 	b := batch{n: 1, last: seq}
-	switch {
+	switch i := len(q.spare) - 1; {
 	case len(event) > subjects.MaxRecordBytes:
 		b.body, b.marks = event, []agui.Mark{mark}
-	case cap(q.spare.body) >= len(event):
-		b.body, b.marks = append(q.spare.body[:0], event...), append(q.spare.marks[:0], mark)
-		q.spare = batch{}
+	case i >= 0 && cap(q.spare[i].body) >= len(event):
+		b.body, b.marks = append(q.spare[i].body[:0], event...), append(q.spare[i].marks[:0], mark)
+		q.spare = slices.Delete(q.spare, i, i+1)
 	default:
 		b.body = append(make([]byte, 0, max(len(event), q.size)), event...)
 		b.marks = append(make([]agui.Mark, 0, max(1, q.count)), mark)
@@ -133,8 +136,13 @@ func (b batch) fitted() batch {
 func (q *queue) stored(b batch, copied bool) {
 	q.events -= b.n
 	q.bytes -= len(b.body) - (b.n - 1)
-	if copied && cap(b.body) <= maxSpare {
-		q.spare = b
+	if !copied || cap(b.body) > maxSpare {
+		return
+	}
+	if len(q.spare) < spares {
+		q.spare = append(q.spare, b)
+	} else if i := len(q.spare) - 1; cap(b.body) > cap(q.spare[i].body) {
+		q.spare[i] = b
 	}
 }
 

@@ -140,7 +140,8 @@ func (p *post) subscribe() error {
 }
 
 func (p *post) publish(l *letter) {
-	l.msg.Reply = p.inbox + strconv.FormatUint(l.number, 36)
+	var room [64]byte
+	l.msg.Reply = string(strconv.AppendUint(append(room[:0], p.inbox...), l.number, 36))
 	err := p.nc.PublishMsg(&l.msg)
 	if err != nil {
 		p.withdraw(l, err)

@@ -52,9 +52,9 @@ func (f *feed) pass(ctx context.Context) (last uint64, err error) {
 	if err := f.follows(ctx); err != nil {
 		return 0, err
 	}
-	refused := f.body(ctx)
-	if p := (*problem.Error)(nil); refused != nil && !errors.As(refused, &p) {
-		return 0, refused
+	over := f.body(ctx)
+	if p := (*problem.Error)(nil); over != nil && !errors.As(over, &p) {
+		return 0, over
 	}
 	ctx, cancel := f.lasting(ctx)
 	defer cancel()
@@ -67,7 +67,7 @@ func (f *feed) pass(ctx context.Context) (last uint64, err error) {
 	if last, err = f.run.Flush(ctx); err != nil {
 		return 0, err
 	}
-	return last, refused
+	return last, over
 }
 
 // gathering is how long the beginning of a short body waits for the rest of it, so that all of
@@ -96,15 +96,20 @@ func (f *feed) body(ctx context.Context) error {
 			taken, err = f.publish(ctx, events)
 			line += taken + 1
 		}
-		var event *producer.EventError
-		var p *problem.Error
-		if errors.As(err, &event) || errors.As(err, &p) {
-			return problemOf(err).With("line", line)
-		}
 		if err != nil {
-			return err
+			return refused(err, line)
 		}
 	}
+}
+
+// refused is why the body is not read further: a line that is refused, or whatever else.
+func refused(err error, line int) error {
+	var event *producer.EventError
+	var p *problem.Error
+	if errors.As(err, &event) || errors.As(err, &p) {
+		return problemOf(err).With("line", line)
+	}
+	return err
 }
 
 // broken says why the body broke off.
