@@ -41,7 +41,7 @@ func TestAPP03_TwoTabsAnswer(t *testing.T) {
 		live.until(func(s *harness.Seen) bool { return s.RequestID() == request })
 		outcomes := [2]string{yes, [2]string{yes, no}[i%2]}
 		replies := together(2, func(_, relay int) reply {
-			time.Sleep(rand.N(time.Duration(1+i%20) * time.Millisecond))
+			time.Sleep(rand.N(time.Duration(1+i%20) * time.Millisecond)) // together, or one behind the other
 			return r.answer(relay, "c", id, request, outcomes[relay])
 		})
 		a := <-got
@@ -126,7 +126,7 @@ func TestAPP03_AnAnswerCrossesAStop(t *testing.T) {
 		live := r.open(0, chat).until(harness.Asks)
 		request := live.RequestID()
 		replies := together(2, func(i, relay int) reply {
-			time.Sleep(rand.N(3 * time.Millisecond))
+			time.Sleep(rand.N(3 * time.Millisecond)) // either may be first
 			if i == 0 {
 				return r.stop(relay, chat, id)
 			}

@@ -156,10 +156,10 @@ func TestAPP02_AnAnswerAtTheSeam(t *testing.T) {
 		more := [][]any{nil, {"run_id", id, "after_seq", live.Seq}}[i%2]
 		readers := make(chan *page, 1)
 		go func() {
-			time.Sleep(rand.N(4 * time.Millisecond))
+			time.Sleep(rand.N(4 * time.Millisecond)) // before the answer or behind it
 			readers <- r.open(i%2, "c", more...)
 		}()
-		time.Sleep(rand.N(4 * time.Millisecond))
+		time.Sleep(rand.N(4 * time.Millisecond)) // before the reader or behind it
 		require.Equal(t, http.StatusOK, r.answer(rand.IntN(2), "c", id, request, yes).Status)
 		p := <-readers
 		p.until(func(s *harness.Seen) bool { return s.State.Status["prompt "+request] == "selected" })

@@ -34,7 +34,7 @@ type sent struct {
 func TestWorkersAreKilled(t *testing.T) {
 	t.Parallel()
 	const chats, each, numbers = 40, 5, 20
-	f := harness.New(t, harness.Config{Broker: harness.Networked(t), Lease: time.Second})
+	f := harness.New(t, harness.Config{Broker: harness.Networked(t), Lease: 2 * time.Second})
 	relays := []*harness.Relay{f.Relay(harness.RelayConfig{}), f.Relay(harness.RelayConfig{})}
 	note := filepath.Join(t.TempDir(), "begun")
 	pace := 100 * time.Millisecond

@@ -46,7 +46,7 @@ func TestSEND01_ManySendsOneRun(t *testing.T) {
 	for i, n := range []int{2, 2, 2, 20} {
 		chat := fmt.Sprint("c", i)
 		replies := together(n, func(i, relay int) reply {
-			time.Sleep(time.Duration(i) * time.Millisecond)
+			time.Sleep(time.Duration(i) * time.Millisecond) // at once, or each a moment later
 			return r.post(relay, "/chat/send", "chat_id", chat, "input", text(fmt.Sprint("said by ", i)))
 		})
 		winner := slices.IndexFunc(replies, func(a reply) bool { return a.Status == http.StatusAccepted })

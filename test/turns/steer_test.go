@@ -121,7 +121,7 @@ func TestAMessageThatCrossesTheEndIsNotLost(t *testing.T) {
 		word := fmt.Sprintf("m%d", i)
 		want[word] = 1
 		r.steer(i%2, "c", word)
-		time.Sleep(rand.N(4 * time.Millisecond))
+		time.Sleep(rand.N(4 * time.Millisecond)) // at any moment of the turn
 	}
 	harness.Eventually(t, "all are heard", func() bool {
 		h.mu.Lock()
@@ -134,18 +134,21 @@ func TestAMessageThatCrossesTheEndIsNotLost(t *testing.T) {
 // A turn that no worker takes has an end that can be seen, and the chat goes on.
 func TestATurnThatNobodyTakesExpires(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, harness.Config{Lease: time.Second}, runs.JanitorConfig{TurnTTL: 500 * time.Millisecond, Interval: 100 * time.Millisecond})
+	r := newRig(t, harness.Config{Lease: time.Second}, runs.JanitorConfig{TurnTTL: 2 * time.Second, Interval: 100 * time.Millisecond})
 	id := r.send("c", "hi")
 	behind := r.send("c", "me too", "on_active", "queue")
-	live := r.open(0, "c").toEnd()
+	live := r.open(0, "c", "run_id", id).toEnd()
 	require.Equal(t, []string{"RUN_ERROR"}, live.Types)
 	require.Contains(t, live.Events[0], `"code":"unclaimed"`)
 	require.Equal(t, &subjects.End{Reason: subjects.ReasonError}, live.End)
 	require.Equal(t, live.State, r.snapshot(1, id))
 	require.Equal(t, subjects.ReasonError, r.open(0, "c", "run_id", behind).toEnd().End.Reason, "each in its time")
 	r.Worker(counting(3), worker.Config{})
-	next := r.send("c", "again")
-	require.Equal(t, subjects.ReasonDone, r.watch(1, "c", next).End.Reason)
+	var next subjects.RunID
+	harness.Eventually(t, "it goes on", func() bool { // a busy machine may let some more expire
+		next = r.send("c", "again")
+		return r.watch(1, "c", next).End.Reason == subjects.ReasonDone
+	})
 	turns := r.history("c")
 	require.Len(t, turns, 1, "what has expired is not begun")
 	require.Equal(t, next, turns[0].RunID)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -128,7 +129,7 @@ func TestSTOP02_AnAgentThatDoesNotLook(t *testing.T) {
 						return err
 					}
 					stored.Store(i)
-					time.Sleep(time.Millisecond)
+					time.Sleep(time.Millisecond) // the pace of an agent
 				}
 			}), worker.Config{})
 			live.until(func(s *harness.Seen) bool { return len(s.Events) > 40 })
@@ -151,6 +152,9 @@ func TestSTOP02_CrossingTheEnd(t *testing.T) {
 	took.Store(int64(time.Millisecond))
 	r.Worker(agent.Func(func(ctx context.Context, t agent.Turn) error {
 		_ = publish(t, begin)
+		if strings.Contains(string(t.Request().Input), "until it is stopped") {
+			<-ctx.Done()
+		}
 		for i := range uint64(5) {
 			select {
 			case <-ctx.Done():
@@ -166,10 +170,20 @@ func TestSTOP02_CrossingTheEnd(t *testing.T) {
 	reasons := map[subjects.Reason]int{}
 	for i := range 50 {
 		chat := fmt.Sprint("c", i)
-		id := r.send(chat, "hi")
+		say := "hi"
+		if i == 0 { // the stop is first, for once
+			say = "talk until it is stopped"
+		}
+		id := r.send(chat, say)
 		live := r.open(i%2, chat, "run_id", id)
 		live.until(func(s *harness.Seen) bool { return len(s.Events) > 0 })
-		time.Sleep(time.Duration(rand.N(3 * took.Load())))
+		switch i {
+		case 0:
+		case 1: // and here the end
+			r.watch(0, chat, id)
+		default:
+			time.Sleep(time.Duration(rand.N(3 * took.Load()))) // at any moment
+		}
 		from := time.Now()
 		a := r.stop(1, chat, id)
 		took.Store(int64(time.Since(from)))

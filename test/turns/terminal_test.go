@@ -112,7 +112,7 @@ const interrupt = `{"type":"RUN_FINISHED","threadId":"c","runId":"a","outcome":{
 // once.
 func TestTERM04_ARunThatParks(t *testing.T) {
 	t.Parallel()
-	const retain = 300 * time.Millisecond
+	const retain = 4 * time.Second // no reader is that late
 	r := newRig(t, harness.Config{Lease: time.Second}, runs.JanitorConfig{Retention: retain, Interval: 50 * time.Millisecond})
 	resumed := make(chan *agent.Request, 1)
 	r.Worker(agent.Func(func(ctx context.Context, t agent.Turn) error {
