@@ -120,7 +120,7 @@ func TestItConnectsWithTLS(t *testing.T) {
 		conn := app.ConnConfig{CA: file(t, "ca.pem", a.pem()), Cert: file(t, "cert.pem", mine), Key: file(t, "key.pem", mineKey), TLSFirst: first}
 		require.NoError(t, reach(t, app.Config{NATS: url, Conn: conn}))
 		conn.CA = ""
-		err := reach(t, app.Config{NATS: url, Conn: conn, Connect: time.Second})
+		err := reach(t, app.Config{NATS: url, Conn: conn, Connect: 3 * time.Second})
 		require.ErrorIs(t, err, app.ErrBroker)
 		require.ErrorContains(t, err, "unknown authority")
 	}

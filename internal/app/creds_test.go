@@ -91,8 +91,9 @@ func TestCredentialsThatEnd(t *testing.T) {
 		}()
 		return log, ended
 	}
-	_, lost := start(file(t, "lost.creds", o.creds(3*time.Second)))
-	// Long enough for a slow machine to connect and to renew the file before.
+	// Long enough for a slow machine to connect, and to renew the file, before.
+	log, lost := start(file(t, "lost.creds", o.creds(10*time.Second)))
+	log.until(t, "sweeping", lost)
 	path := file(t, "kept.creds", o.creds(10*time.Second))
 	log, kept := start(path)
 	log.until(t, "sweeping", kept)

@@ -79,12 +79,10 @@ func TestAliveBeforeThereIsABroker(t *testing.T) {
 		addr := free(t)
 		done := make(chan error, 1)
 		go func() { done <- run(ctx, app.Config{NATS: nobody, Connect: time.Hour, OpsAddr: addr}) }()
-		for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-			if status, _ := answer(t, addr, "/livez"); status == http.StatusOK {
-				break
-			}
-			require.True(t, time.Now().Before(deadline), name)
-		}
+		require.Eventually(t, func() bool {
+			status, _ := answer(t, addr, "/livez")
+			return status == http.StatusOK
+		}, patience, 5*time.Millisecond, name)
 		status, body := answer(t, addr, "/readyz")
 		require.Equal(t, http.StatusServiceUnavailable, status, name)
 		require.Contains(t, body, "starting", name)
@@ -109,12 +107,10 @@ func TestADrainDelayEndsWithHurry(t *testing.T) {
 	t.Parallel()
 	r := boot(t, app.Config{DrainDelay: time.Hour})
 	r.stop()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		if status, _ := r.ask(http.MethodGet, "/readyz", ""); status == http.StatusServiceUnavailable {
-			break
-		}
-		require.True(t, time.Now().Before(deadline))
-	}
+	require.Eventually(t, func() bool {
+		status, _ := r.ask(http.MethodGet, "/readyz", "")
+		return status == http.StatusServiceUnavailable
+	}, patience, 5*time.Millisecond)
 	id := r.start(`{"chat_id":"c"}`)
 	status, body := r.ask(http.MethodPost, "/runs/"+id+"/events", `{"type":"A"}`)
 	require.Equal(t, http.StatusOK, status, body)
