@@ -36,7 +36,7 @@ func (f *fabric) sweepUntil(j *runs.Janitor, done func() bool) {
 	for deadline := time.Now().Add(patience); !done(); {
 		require.True(f, time.Now().Before(deadline), "the janitor does not get there")
 		f.sweep(j)
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond) // what a janitor judges by is time that passes between its sweeps
 	}
 }
 
