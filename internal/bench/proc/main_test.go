@@ -27,7 +27,7 @@ var roles = map[string]func(){
 	"burn":   burn,
 	"parent": parent,
 	"fails":  func() { fmt.Fprintln(os.Stderr, "no room on the disk"); os.Exit(3) },
-	"silent": func() { time.Sleep(time.Hour) },
+	"silent": hang,
 	"stdin":  func() { fmt.Println("at x"); _, _ = io.Copy(io.Discard, os.Stdin) },
 }
 
@@ -65,6 +65,9 @@ func burn() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
+// hang is what a process does that says nothing more and does not end either.
+func hang() { time.Sleep(time.Hour) }
+
 // parent has a child of its own.
 func parent() {
 	self, err := os.Executable()
@@ -78,5 +81,5 @@ func parent() {
 	}
 	fmt.Println("grandchild at", c.Addr())
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-	time.Sleep(time.Hour)
+	hang()
 }

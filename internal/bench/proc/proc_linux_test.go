@@ -130,14 +130,14 @@ func TestAChildIsGoneBeforeItsChildren(t *testing.T) {
 	t.Parallel()
 	var s proc.Set
 	c := spec(t, "stdin")
-	c.Path, c.Args = "/bin/sh", []string{"-c", `sleep 20 & echo "at [x]"; cat`}
+	c.Path, c.Args = "/bin/sh", []string{"-c", `sleep 120 & echo "at [x]"; cat`}
 	child := start(t, &s, c)
 	over := make(chan struct{})
 	go func() { s.Close(); close(over) }()
 	select {
 	case <-over:
 		require.True(t, gone(child.PID()))
-	case <-time.After(15 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("it is waited for its children")
 	}
 }
