@@ -154,7 +154,7 @@ func (w *world) closed() (n int) {
 // the client gets one fresh token for it, and goes on at its cursor without a repeat.
 func TestAUTH02AStreamOutlivesManyTokens(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, short(2*time.Second))
+	w := newWorld(t, short(4*time.Second)) // none expires on its way
 	run := w.empty(ann)
 	stop := w.feed(run)
 	f := w.follow(run, w.session(ann, run))
@@ -170,7 +170,7 @@ func TestAUTH02AStreamOutlivesManyTokens(t *testing.T) {
 // end, and a fresh one goes on there.
 func TestAUTH02AnExpiredTokenIsNoEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, short(time.Second))
+	w := newWorld(t, short(4*time.Second))
 	run := target{fresh(), ""}
 	run.run = w.produce(ann, run.chat, delta(1), delta(2))
 	old := w.resume(ann, run)
@@ -240,7 +240,7 @@ func TestAUTH02AWithdrawnKeyEndsItsStreams(t *testing.T) {
 // the stream goes on where it was.
 func TestAUTH02ARefreshThatFailsAtFirst(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, short(time.Second))
+	w := newWorld(t, short(4*time.Second))
 	run := w.empty(ann)
 	stop := w.feed(run)
 	good := w.session(ann, run)
