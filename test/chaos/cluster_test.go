@@ -119,7 +119,7 @@ func TestLeadersStepDownUnderTurns(t *testing.T) {
 	ends := make([]*runs.Entry, 40)
 	for i := range ends {
 		all.Go(func() {
-			time.Sleep(rand.N(1500 * time.Millisecond))
+			time.Sleep(rand.N(1500 * time.Millisecond)) // while leaders step down
 			chat := fmt.Sprint(i)
 			var sent turns.Sent
 			insist(ctx, t, func() (err error) {
@@ -161,6 +161,6 @@ func insist(ctx context.Context, t *testing.T, do func() error) {
 			t.Error(err)
 			return
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) // the pace of who repeats
 	}
 }

@@ -72,7 +72,7 @@ func (m *model) rest() {
 			}
 			require.FailNow(m, "runs without an end", "%v", open)
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // a look costs the broker something, and many runs give no one signal
 	}
 }
 

@@ -89,7 +89,7 @@ func TestModel(t *testing.T) {
 			for range modelOps {
 				c.step()
 				m.ops.Add(1)
-				time.Sleep(c.upTo(200 * time.Millisecond))
+				time.Sleep(c.upTo(200 * time.Millisecond)) // the pace of a person
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func (m *model) trouble(over <-chan struct{}) {
 		default:
 			p.Refuse(true)
 			p.Cut()
-			time.Sleep(away)
+			time.Sleep(away) // the outage's length
 			p.Refuse(false)
 		}
 	}

@@ -61,7 +61,7 @@ func TestAMessageOutlivesAnOutageAtTheEnd(t *testing.T) {
 	select {
 	case said := <-heard:
 		require.Equal(t, "second", said)
-	case <-time.After(30 * time.Second):
+	case <-time.After(harness.Patience):
 		require.Fail(t, "the message is lost")
 	}
 }
