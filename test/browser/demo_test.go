@@ -41,3 +41,11 @@ func TestDemo_DeadAddressLandsOnHistory(t *testing.T) {
 	screen(t)
 	newDemo(t).play("demo-dead", nil)
 }
+
+// The page with what it was not drawn for, wide and narrow, light and dark: words without an end, an answer of many pages, many chats,
+// an answer that failed and is asked for again, no network.
+func TestDemo_LooksWithTooMuch(t *testing.T) {
+	t.Parallel()
+	screen(t)
+	newDemo(t).play("demo-looks", nil)
+}

@@ -2,8 +2,8 @@
 import { attribute, find, show, text } from "./dom.js";
 
 export interface Composer {
-  /** busy: a run is under way; killed: its producer is known to be dead. */
-  draw(busy: boolean, killed: boolean): void;
+  /** busy: a run is under way; killed: its producer is known to be dead; away: it cannot be seen how far it is. */
+  draw(busy: boolean, killed: boolean, away: boolean): void;
   /** Gives back what could not be sent, unless something else has been written. */
   restore(words: string): void;
   focus(): void;
@@ -44,12 +44,12 @@ export function composer(send: (words: string) => void, stop: () => void): Compo
     field.focus();
   });
   return {
-    draw(busy, killed) {
+    draw(busy, killed, away) {
       offered ||= chips.dataset["offered"] === "true";
       show(halt, busy);
       show(chips, offered && !busy);
       show(hint, busy || !offered);
-      text(hint, !busy ? "" : killed ? "Its producer is dead. What you send now waits until the run has its end." : "It is answering. What you send now reaches it in mid-answer.");
+      text(hint, !busy ? "" : killed ? "Its producer is dead. What you send now waits until the run has its end." : away ? "It goes on answering. What it says meanwhile is shown once the relay can be reached." : "It is answering. What you send now reaches it in mid-answer.");
       text(button.querySelector("span")!, busy && !killed ? "Steer" : busy ? "Queue" : "Send");
       attribute(field, "placeholder", busy && !killed ? "Say something" : "Write a message");
     },

@@ -5,7 +5,7 @@ import { watchActive, type Active } from "./active.js";
 import { announcer } from "./announce.js";
 import { newChatId, openBook } from "./book.js";
 import { composer } from "./composer.js";
-import { everyFrame, find, show, text } from "./dom.js";
+import { attribute, everyFrame, find, show, text } from "./dom.js";
 import { log } from "./log.js";
 import { panels } from "./panels.js";
 import { questions } from "./questions.js";
@@ -33,7 +33,8 @@ const draw = everyFrame(() => {
     killedRun = null;
     lines.notice(null);
   }
-  compose.draw(view.busy, killed);
+  compose.draw(view.busy, killed, view.status === "failed");
+  attribute(app, "data-status", view.status);
   text(title, titleOf(entry));
   document.title = `${view.busy ? "● " : ""}${titleOf(entry)} · Rejoin`;
   show(hero, view.messages.length === 0 && !view.busy);
@@ -54,13 +55,14 @@ const chat = new Chat({
     draw();
   },
 });
+const app = find("app");
 const title = find("title");
 const hero = find("hero");
 const scroll = scroller();
 const announce = announcer();
 const conversation = log(find("messages"), find<HTMLButtonElement>("earlier"), draw);
 const asked = questions(find("questions"), answer);
-const lines = stateLines(() => void attach(() => chat.retry()));
+const lines = stateLines(() => void attach(() => chat.retry()), (question) => void askAgain(question));
 const compose = composer((words) => void send(words), () => void attempt(() => chat.stop()));
 const side = panels(draw);
 const panel = wirePanel(find("wire"), find("wire-count"), side.wireIsOpen, wire);
@@ -70,6 +72,7 @@ let open = new URLSearchParams(location.search).get("chat") || newChatId();
 history.replaceState(null, "", addressOf(open));
 
 chat.subscribe(draw);
+chat.connection.subscribe(wire.told);
 void setUp(get, kill).then((setup) => {
   if (setup.tokens && token.get() === null) {
     token.offer();
@@ -135,6 +138,14 @@ async function send(words: string): Promise<void> {
     else await chat.send(words);
   });
   if (sent !== null) compose.restore(words);
+  active?.refresh();
+}
+
+/** The answer takes the place of the one that failed. */
+async function askAgain(question: string): Promise<void> {
+  scroll.toEnd();
+  compose.focus();
+  await attempt(() => chat.send(question, { kind: "retry" }));
   active?.refresh();
 }
 

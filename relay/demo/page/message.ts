@@ -2,6 +2,7 @@
 import type { Message } from "../../../consumer/web/src/messages.js";
 import { attribute, el, show, text } from "./dom.js";
 import { fields, list, pretty, string } from "./json.js";
+import { prose } from "./prose.js";
 import { outcomeOf } from "./words.js";
 
 export interface Shown {
@@ -29,7 +30,7 @@ const drawers: { readonly [K in Message["kind"]]: (node: HTMLElement) => (messag
     const words = said();
     node.append(who("Agent"), words);
     return (m, busy) => {
-      text(words, m.text);
+      prose(words, m.text);
       growing(node, busy && !m.complete);
     };
   },
@@ -52,9 +53,12 @@ const drawers: { readonly [K in Message["kind"]]: (node: HTMLElement) => (messag
     const state = el("span", { class: "tool-state" });
     const args = el("code", { class: "tool-args", "data-testid": "text" });
     const result = el("code", { class: "tool-result" });
+    const question = el("p", {}, args);
     const answer = el("p", {}, el("span", { class: "tool-word" }, "gives"), " ", result);
-    node.append(el("p", { class: "tool-head" }, el("span", { class: "tool-word" }, "Tool"), " ", name, " ", state), el("p", {}, args), answer);
+    node.append(el("p", { class: "tool-head" }, el("span", { class: "tool-word" }, "Tool"), " ", name, " ", state), question, answer);
     return (m, busy) => {
+      bounded(question, m.args, "What it is given");
+      bounded(answer, m.result ?? "", "What it gives");
       text(name, m.name);
       text(args, m.complete ? pretty(m.args) : m.args);
       text(result, pretty(m.result ?? ""));
@@ -93,6 +97,15 @@ function said(): HTMLElement {
 /** Who speaks is told by looks, and by this to those who do not see them. */
 function who(name: string): HTMLElement {
   return el("h2", { class: "who" }, name);
+}
+
+/** What is long scrolls by itself, with the keyboard too. */
+function bounded(node: HTMLElement, words: string, what: string): void {
+  const long = words.length > 1200;
+  attribute(node, "class", long ? "long" : undefined);
+  attribute(node, "tabindex", long ? "0" : undefined);
+  attribute(node, "role", long ? "group" : undefined);
+  attribute(node, "aria-label", long ? what : undefined);
 }
 
 /** What is not complete is not read out: its tokens would be, one by one. */

@@ -55,6 +55,7 @@ function newItem(entry: Entry): Item {
       text(title, titleOf(now));
       text(state, run ? states[run] ?? run : "");
       attribute(node, "data-active", run !== undefined);
+      attribute(link, "title", titleOf(entry)); // a long one is cut
       attribute(link, "aria-current", open ? "page" : undefined);
     },
   };

@@ -10,28 +10,36 @@ export interface StateLines {
   notice(what: string | null): void;
 }
 
-export function stateLines(retry: () => void): StateLines {
+/** `again` asks the last question once more. */
+export function stateLines(retry: () => void, again: (question: string) => void): StateLines {
   const status = find("status");
   const saved = find("saved");
   const error = find("error");
   const why = find("error-text");
-  const again = find<HTMLButtonElement>("retry");
+  const tryAgain = find<HTMLButtonElement>("retry");
+  const askAgain = find<HTMLButtonElement>("again");
   const notice = find("notice");
   let trouble: string | null = null;
-  again.addEventListener("click", retry);
+  let question: string | null = null; // whose answer is not whole
+  tryAgain.addEventListener("click", retry);
+  askAgain.addEventListener("click", () => { if (question !== null) again(question); });
   return {
     draw(view) {
       attribute(status, "data-status", view.status);
       text(status, statusWords[view.status]);
       const end = view.end;
       attribute(saved, "data-saved", end ? String(end.persisted && !end.superseded) : view.busy ? "pending" : undefined);
+      attribute(saved, "data-whole", end?.reason === "done" ? true : undefined);
       text(saved, end ? endOf(end) : view.busy ? "Not saved yet" : view.messages.length > 0 && view.status === "idle" ? "From the saved history" : "");
+      const last = view.messages.findLast((m) => m.kind === "user");
+      question = end && !end.superseded && !(end.persisted && end.reason === "done") && last ? last.text : null;
+      show(askAgain, question !== null);
       const reason = view.reason ? reasonWords[view.reason] : null;
       const failed = view.status === "failed";
       const what = [trouble, reason, view.historyError && !reason ? `The history could not be loaded: ${view.historyError}` : null].filter((w) => w !== null);
       text(why, what.join(" ") || (failed ? "The connection was given up. What was received is kept." : ""));
       show(error, why.textContent !== "");
-      show(again, failed || reason !== null || view.historyError !== null);
+      show(tryAgain, failed || reason !== null || view.historyError !== null);
     },
     trouble(what) { trouble = what; },
     notice(what) {

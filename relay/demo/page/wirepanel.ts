@@ -47,6 +47,7 @@ const marks: Readonly<Record<Line["kind"], readonly [string, string]>> = {
   comment: ["·", "Comment, which keeps the connection alive"],
   retry: ["⟲", "When to come back should it break"],
   closed: ["■", "Closed"],
+  shared: ["⇄", "Shared"],
   failed: ["×", "Failed"],
 };
 

@@ -4,7 +4,7 @@ import { scenario } from "../lib/scenario.mjs";
 import { deltas, end, said, start } from "../lib/words.mjs";
 
 await scenario(async (s) => {
-  const { ask, assert, shot, site } = s;
+  const { allow, ask, assert, shot, site } = s;
   const a = await open(s, "c");
   const b = await open(s, "c");
   for (const page of [a, b]) await is(page, "idle");
@@ -40,10 +40,42 @@ await scenario(async (s) => {
   for (const page of [b, a]) await saved(page);
   await shot(b, "the-second-tab");
 
+  // And one that has come and gone while both were without a network: it is there when they are back, without a reload.
+  allow(/net::ERR_/);
+  await s.context.setOffline(true);
+  await ask("cut");
+  await post("while you were away");
+  await ask("begun", { chat: "c" });
+  await ask("say", { chat: "c", events: [start("away"), ...deltas(1, 40, "away"), end("away")] });
+  await ask("end", { chat: "c" });
+  const turns = () => fetch(`${site}/chat/c/history`).then((r) => r.json()).then((h) => h.turns.length);
+  for (const had = all.length / 2; await turns() < had + 1; );
+  await s.context.setOffline(false);
+  all.push(["user", "while you were away"], ["assistant", said(40, "away")]);
+  for (const page of [b, a]) console.log(`back, and what was missed after ${await shows(page, all)} ms`);
+
   // A run of a producer's own has no message before it, nor a place in the history.
   await ask("start", { chat: "c" });
   await ask("say", { chat: "c", events: [start("own"), ...deltas(1, 10, "own")] });
   for (const page of [b, a]) await shows(page, [...all, ["assistant", said(10, "own")]]);
+
+  // Three tabs have a stream of their own. Others share one of them, and show what it carries all the same.
+  const more = [];
+  for (let i = 0; i < 3; i++) more.push(await open(s, "c"));
+  for (const page of more) {
+    await shows(page, [...all, ["assistant", said(10, "own")]]);
+    await page.getByTestId("wire-toggle").click();
+  }
+  await ask("say", { chat: "c", events: deltas(11, 20, "own") });
+  let sharing = 0;
+  for (const page of more) {
+    await shows(page, [...all, ["assistant", said(20, "own")]]);
+    await page.locator("[data-testid=wire] [data-frame=STREAM_EVENT]").getByText("own.20").waitFor();
+    sharing += await page.locator("[data-testid=wire] .shared").count();
+  }
+  assert.ok(sharing >= 1, "none says that it shares a stream");
+  await shot(more[2], "a-stream-that-is-shared");
+  await clean(s, ...more);
   console.log(`seen in both tabs after, in ms: ${JSON.stringify(took)}`);
   for (const ms of [...took.question, ...took.answer]) assert.ok(ms < 5000, `${ms} ms`);
   await clean(s, a, b);
