@@ -3,7 +3,6 @@ package limits_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -97,17 +97,27 @@ func (c *crowd) leave() {
 // vital wants everything that cannot wait to be answered, each on a connection of its own.
 func vital(ctx context.Context, t *testing.T, url, chat string) {
 	t.Helper()
-	for _, path := range []string{"/livez", "/readyz", "/metrics"} {
+	for _, path := range []string{"/livez", "/metrics"} {
 		status, _, answer, err := once(ctx, http.MethodGet, url+path, "")
 		require.NoError(t, err, path)
 		require.Equal(t, http.StatusOK, status, "%s: %.500s", path, answer)
 	}
-	status, _, answer, err := once(ctx, http.MethodPost, url+"/chat/send", fmt.Sprintf(`{"chat_id":%q,"input":{"text":"hi"}}`, chat))
-	require.NoError(t, err)
+	var status int
+	var answer string
+	harness.Eventually(t, "it is ready, and the broker answers", func() bool { // which it may do late on a busy machine
+		ready, _, _, err := once(ctx, http.MethodGet, url+"/readyz", "")
+		require.NoError(t, err)
+		if ready != http.StatusOK {
+			return false
+		}
+		status, _, answer, err = once(ctx, http.MethodPost, url+"/chat/send", fmt.Sprintf(`{"chat_id":%q,"input":{"text":"hi"},"client_token":"t"}`, chat))
+		require.NoError(t, err)
+		return !strings.Contains(answer, "the broker does not answer")
+	})
 	require.Equal(t, http.StatusAccepted, status, answer)
 	_, run, _ := strings.Cut(answer, `"run_id":"`)
 	run, _, _ = strings.Cut(run, `"`)
-	status, _, answer, err = once(ctx, http.MethodPost, url+"/chat/stop", fmt.Sprintf(`{"chat_id":%q,"run_id":%q}`, chat, run))
+	status, _, answer, err := once(ctx, http.MethodPost, url+"/chat/stop", fmt.Sprintf(`{"chat_id":%q,"run_id":%q}`, chat, run))
 	require.NoError(t, err)
 	require.Equal(t, http.StatusAccepted, status, answer)
 }
@@ -217,20 +227,21 @@ func TestOPS02_NoFilesAreLeft(t *testing.T) {
 		require.NoError(t, err) // the system takes it, whether or not the relay does
 		conns = append(conns, conn)
 	}
-	buf := make([]byte, 1)
-	served := 0
+	var served atomic.Int64
+	var reading sync.WaitGroup
 	for _, conn := range conns {
-		_ = conn.SetReadDeadline(time.Now().Add(time.Second))
-		if _, err := conn.Read(buf); errors.Is(err, os.ErrDeadlineExceeded) {
-			break // there are no files for it, nor for those behind it
-		}
-		served++
+		reading.Go(func() {
+			if _, err := conn.Read(make([]byte, 1)); err == nil {
+				served.Add(1)
+			}
+		})
 	}
-	require.Greater(t, served, 50)
-	require.Less(t, served, 128)
+	harness.Eventually(t, "many are served", func() bool { return served.Load() > 50 })
+	require.Less(t, served.Load(), int64(128), "there are no files for more")
 	for _, conn := range conns {
 		_ = conn.Close()
 	}
+	reading.Wait()
 	harness.Eventually(t, "it takes connections again", func() bool {
 		n, err := relay.Number("process_open_fds")
 		return err == nil && n <= files+5

@@ -99,6 +99,7 @@ func TestOPS02_ReadersOfAKilledRelayComeBackSpread(t *testing.T) {
 	b.mu.Lock()
 	b.since = time.Now()
 	b.mu.Unlock()
+	held := busy(t)
 	first.Kill()
 	f.Publish(run, 21, 30)
 	harness.Eventually(t, "all are back", func() bool { return number(t, second, "rejoin_observers") == readers })
@@ -110,8 +111,33 @@ func TestOPS02_ReadersOfAKilledRelayComeBackSpread(t *testing.T) {
 	for _, at := range b.came {
 		seconds[int(at/time.Second)]++
 	}
-	t.Logf("%d attempts of %d readers, by second: %v", len(b.came), readers, seconds)
+	most := readers/5 + int(held().Seconds()*readers/5) // what a busy machine has held back comes at once
+	t.Logf("%d attempts of %d readers, by second: %v, at most %d", len(b.came), readers, seconds, most)
 	for s, n := range seconds {
-		require.LessOrEqual(t, n, readers/5, "in second %d", s)
+		require.LessOrEqual(t, n, most, "in second %d", s)
+	}
+}
+
+// busy tells for how long the machine has kept a timer waiting at most, until it is asked.
+func busy(t *testing.T) (held func() time.Duration) {
+	t.Helper()
+	const every = 20 * time.Millisecond
+	ctx, stop := context.WithCancel(t.Context())
+	var most time.Duration
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for from := time.Now(); ctx.Err() == nil; from = time.Now() {
+			select {
+			case <-ctx.Done():
+			case <-time.After(every):
+				most = max(most, time.Since(from)-every)
+			}
+		}
+	})
+	t.Cleanup(func() { stop(); watching.Wait() })
+	return func() time.Duration {
+		stop()
+		watching.Wait()
+		return most
 	}
 }
