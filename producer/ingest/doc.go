@@ -13,6 +13,7 @@
 //	end.go        heartbeat and end
 //	stop.go       runs that were asked to stop
 //	sessions.go   the runs that this process holds for callers
+//	give_up.go    those that nobody calls for any more, and all of them at the end
 //
 // # Whose run is it
 //
