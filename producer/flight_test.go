@@ -31,7 +31,8 @@ func newFlight(t *testing.T) *flight {
 	px, err := tcp.Start(strings.TrimPrefix(s.ClientURL(), "nats://"))
 	require.NoError(t, err)
 	t.Cleanup(px.Close)
-	nc, err := nats.Connect("nats://"+px.Addr(), nats.MaxReconnects(-1), nats.ReconnectWait(5*time.Millisecond))
+	nc, err := nats.Connect("nats://"+px.Addr(), nats.MaxReconnects(-1), nats.ReconnectWait(5*time.Millisecond),
+		nats.Timeout(patience))
 	require.NoError(t, err)
 	f := &flight{T: t, px: px, p: newProcessOn(t, nc, producer.Config{}), direct: newProcess(t, s, producer.Config{})}
 	f.run = f.p.start(t, "c")
