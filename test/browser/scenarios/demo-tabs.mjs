@@ -41,6 +41,10 @@ await scenario(async (s) => {
   await shot(b, "the-second-tab");
 
   // And one that has come and gone while both were without a network: it is there when they are back, without a reload.
+  // Most of all in a tab that has only seen the history, and knows of no run.
+  const idle = await open(s, "c");
+  await shows(idle, all);
+  await is(idle, "idle");
   allow(/net::ERR_/);
   await s.context.setOffline(true);
   await ask("cut");
@@ -50,9 +54,17 @@ await scenario(async (s) => {
   await ask("end", { chat: "c" });
   const turns = () => fetch(`${site}/chat/c/history`).then((r) => r.json()).then((h) => h.turns.length);
   for (const had = all.length / 2; await turns() < had + 1; );
+  await s.until("nothing is left to watch", async () => {
+    const answer = await fetch(`${site}/chat/live`, { method: "POST", body: JSON.stringify({ chat_id: "c", protocol: 1 }) });
+    await answer.body?.cancel();
+    return answer.status === 204;
+  });
   await s.context.setOffline(false);
   all.push(["user", "while you were away"], ["assistant", said(40, "away")]);
-  for (const page of [b, a]) console.log(`back, and what was missed after ${await shows(page, all)} ms`);
+  for (const page of [idle, b, a]) console.log(`back, and what was missed after ${await shows(page, all)} ms`);
+
+  await clean(s, idle);
+  await idle.close();
 
   // A run of a producer's own has no message before it, nor a place in the history.
   await ask("start", { chat: "c" });
