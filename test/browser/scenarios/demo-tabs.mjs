@@ -47,7 +47,11 @@ await scenario(async (s) => {
   await is(idle, "idle");
   allow(/net::ERR_/);
   await s.context.setOffline(true);
+  await ask("refuse", true); // or Chromium sends a wait that is cut again by itself
+  const lost = Promise.all([idle, b, a].map((page) => page.waitForEvent("requestfailed")));
   await ask("cut");
+  await lost;
+  await ask("refuse", false);
   await post("while you were away");
   await ask("begun", { chat: "c" });
   await ask("say", { chat: "c", events: [start("away"), ...deltas(1, 40, "away"), end("away")] });
