@@ -244,7 +244,7 @@ var brokenDeployments = map[string]struct {
 		}
 		return func(f consumer.Frame) ([]consumer.Frame, error) {
 			if f.Seq == 20 {
-				time.Sleep(300 * time.Millisecond)
+				time.Sleep(300 * time.Millisecond) // the fault itself
 			}
 			return []consumer.Frame{f}, nil
 		}
@@ -288,13 +288,13 @@ func TestProbeFindsWhatIsBroken(t *testing.T) {
 	var running sync.WaitGroup
 	results := map[string]result{}
 	var mu sync.Mutex
-	slots := make(chan struct{}, 4)
+	slots := make(chan struct{}, 8) // most of them wait
 	for name, b := range brokenDeployments {
 		front := deployment(t, target, b.fault)
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			got := probed(t.Context(), front, "--json", "--patience", "1500ms", "--max-lag", "250ms")
+			got := probed(t.Context(), front, "--json", "--patience", "4s", "--max-lag", "250ms")
 			mu.Lock()
 			defer mu.Unlock()
 			results[name] = got
