@@ -52,7 +52,7 @@ func TestAProducerOverHTTPIsAnsweredAndStopped(t *testing.T) {
 // open request too; afterwards it learns that the run is over.
 func TestAProducerOverHTTPThatDoesNotListenIsStopped(t *testing.T) {
 	t.Parallel()
-	f := newFabricWith(t, ingest.Config{StopGrace: 5 * time.Second}) // more than what follows takes
+	f := newFabricWith(t, ingest.Config{StopGrace: 10 * time.Second}) // more than what follows takes
 	id, path := f.start("c")
 	body, in := io.Pipe()
 	type result struct {

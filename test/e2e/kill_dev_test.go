@@ -70,7 +70,7 @@ func TestSIGKILLOfTheWholeProcessLosesNothing(t *testing.T) {
 		if i%4 != 3 { // else it is killed while it comes up
 			dev.Ready()
 		}
-		time.Sleep(time.Duration(rnd.IntN(400)) * time.Millisecond)
+		time.Sleep(time.Duration(rnd.IntN(400)) * time.Millisecond) // at any moment
 		dev.Kill()
 		var last []string
 		if i == kills-1 {

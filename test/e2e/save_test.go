@@ -40,11 +40,11 @@ func TestASaveThatDoesNotSucceed(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}},
-		"hangs until its time is over": {timeout: 3 * time.Second, save: func(ctx context.Context, _ func(), _ <-chan struct{}) error {
+		"hangs until its time is over": {timeout: 6 * time.Second, save: func(ctx context.Context, _ func(), _ <-chan struct{}) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}},
-		"hangs for ever": {timeout: 3 * time.Second, save: func(context.Context, func(), <-chan struct{}) error {
+		"hangs for ever": {timeout: 6 * time.Second, save: func(context.Context, func(), <-chan struct{}) error {
 			<-t.Context().Done() // it does not even look at its own
 			return nil
 		}},

@@ -195,7 +195,7 @@ func (w *writer) insist(ctx context.Context, path string, body []byte, header ht
 			return fmt.Errorf("%s: %d %s", path, status, answer)
 		}
 		w.repeats.Add(1)
-		time.Sleep(50*time.Millisecond + rand.N(50*time.Millisecond))
+		time.Sleep(50*time.Millisecond + rand.N(50*time.Millisecond)) // the pace of who repeats
 	}
 }
 

@@ -109,7 +109,7 @@ func (o outage) survive(t *testing.T) {
 		require.Equal(t, http.StatusOK, status(ctx, r.URL+"/livez"))
 		require.Equal(t, http.StatusServiceUnavailable, status(ctx, r.URL+"/readyz"))
 		looks++
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // between looks
 	}
 	n, err := r.Number("rejoin_observers")
 	require.NoError(t, err)
