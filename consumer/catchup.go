@@ -55,6 +55,7 @@ func guess(before runs.Mark, seq uint64, behind *standing) uint64 {
 // catchUp reads the next block from the log, where the tail stands like this.
 func (r *Reader) catchUp(ctx context.Context, st *standing) error {
 	if r.log == nil {
+		r.asks()
 		if r.from.StreamSeq == 0 {
 			e, err := r.hub.store.Entry(ctx, r.id)
 			if errors.Is(err, runs.ErrNotFound) {
@@ -65,7 +66,7 @@ func (r *Reader) catchUp(ctx context.Context, st *standing) error {
 			}
 			r.from = e.ReplayFrom(r.seq)
 		}
-		r.log = &replay{hub: r.hub, id: r.id, from: r.from.StreamSeq, room: &r.room, hold: &r.paged}
+		r.log = &replay{hub: r.hub, id: r.id, from: r.from.StreamSeq, room: &r.room, hold: &r.paged, asks: r.asks}
 		if from := guess(r.from, r.seq, st); from > 0 && r.stuck == 0 {
 			r.log.from, r.log.sure = from, r.from.StreamSeq
 		}
@@ -89,6 +90,7 @@ func (r *Reader) catchUp(ctx context.Context, st *standing) error {
 		return nil
 	}
 	r.endReplay()
+	r.asks()
 	if r.stuck++; r.stuck > stuckTries {
 		r.stuck = 0
 		r.fallBehind("gap")
@@ -117,6 +119,7 @@ func pause(ctx context.Context, try int) error {
 // than the observer has.
 func (r *Reader) snapshot(ctx context.Context) (f Frame, ok bool, err error) {
 	r.endReplay() // who waits for room holds none
+	r.asks()
 	data, err := r.hub.snapshot(ctx, r.entry, r.obs.tail.kept(), r.seq, false)
 	if err != nil {
 		return Frame{}, false, err

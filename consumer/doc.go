@@ -14,7 +14,8 @@
 //	hub.go             Hub: what the readers of one process share, and its bounds
 //	budget.go          how many bytes of logs and snapshots are held at once, and whose turn it is
 //	observed.go        a tail with its subscription, its check of silence, its count of readers
-//	tail.go            the newest records of one observed run; tail_blocks.go keeps them
+//	tail.go            the newest events of one observed run; tail_blocks.go keeps them
+//	waking.go          telling readers that have everything that there is more
 //	linger.go          tails that nobody reads any more, and for how long
 //	assemble.go        records into blocks of whole events
 //	replay.go          a run's log from a seq on, page by page

@@ -22,6 +22,7 @@ type Cursor struct {
 type ReadOptions struct {
 	Cursor *Cursor // nil: with a snapshot
 	Synced bool    // give one Synced frame when replay has caught up with live
+	Asks   func()  // is called by Poll before it asks the broker, or waits for its turn to; may be nil
 }
 
 // Reader gives one observer the frames of one run: a snapshot or what follows its
@@ -48,6 +49,7 @@ type Reader struct {
 
 	salvaged bool // since the log was lost, the segments were tried
 	synced   bool // a Synced frame is still owed
+	asks     func()
 	attached time.Time
 	done     bool
 	wake     <-chan struct{}
@@ -62,7 +64,10 @@ func (h *Hub) Open(ctx context.Context, e *runs.Entry, opt ReadOptions) (*Reader
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{hub: h, obs: o, id: e.RunID, entry: e, synced: opt.Synced, attached: time.Now(), room: share{of: h.budget}}
+	r := &Reader{hub: h, obs: o, id: e.RunID, entry: e, synced: opt.Synced, asks: opt.Asks, attached: time.Now(), room: share{of: h.budget}}
+	if r.asks == nil {
+		r.asks = func() {}
+	}
 	known, _ := o.tail.head()
 	ahead := opt.Cursor != nil && opt.Cursor.AfterSeq > known
 	if fresh || ahead || known == 0 {

@@ -25,6 +25,7 @@ type replay struct {
 	read window // what a tail may have, once it leads up to that
 	room *share // nil where somebody else answers for the bytes
 	hold *hold  // nil without room
+	asks func() // is told before a page is asked for; may be nil
 }
 
 const (
@@ -77,6 +78,9 @@ func (p *replay) guessedWrong() {
 // turn asks for the next page, for which there has to be room.
 func (p *replay) turn(ctx context.Context) error {
 	p.page = nil
+	if p.asks != nil {
+		p.asks()
+	}
 	if err := p.reserve(ctx); err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@
 //	row.go           some of them that are written to together; batch.go what they are
 //	member.go        one of those, and how a stream sits down and is given back
 //	sink.go          the way to one observer: buffer, flush, keep-alive
+//	lent.go          leaving that to a row for a while
 //	outlet.go        what is behind it: net/http, and deadlines
 //	direct.go        the way around the buffers of net/http; direct_unix.go the writes
 //	chunks.go        frames of any size through a buffer of bounded size

@@ -17,7 +17,7 @@ type lateReader struct {
 	id    subjects.RunID
 	entry *runs.Entry // nil until find has found it
 	find  func(context.Context) (*runs.Entry, error)
-	opt   consumer.ReadOptions
+	opt   consumer.ReadOptions // with Asks, from before the first Poll
 
 	reader atomic.Pointer[consumer.Reader]
 	moved  bool // the reader is not where the observer is
@@ -36,6 +36,7 @@ func (l *lateReader) Poll(ctx context.Context) (consumer.Frame, bool, error) {
 }
 
 func (l *lateReader) open(ctx context.Context) (*consumer.Reader, error) {
+	l.opt.Asks()
 	if l.entry == nil {
 		e, err := l.find(ctx)
 		if errors.Is(err, runs.ErrNotFound) {
@@ -67,7 +68,7 @@ func (l *lateReader) from() uint64 {
 
 // moveTo says that the observer has got everything up to seq by another way.
 func (l *lateReader) moveTo(seq uint64) {
-	l.opt = consumer.ReadOptions{Cursor: &consumer.Cursor{RunID: l.id, AfterSeq: seq}}
+	l.opt.Cursor, l.opt.Synced = &consumer.Cursor{RunID: l.id, AfterSeq: seq}, false
 	l.moved = true
 }
 

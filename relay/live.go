@@ -131,6 +131,7 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	out := newSink(w, directTo(r), s.cfg.KeepAlive, s.cfg.WriteTimeout, o.cancel)
 	defer out.close() // also when something below panics
 	st := &stream{wire: wire, sink: out, leave: o.leave, brokerPatience: s.cfg.BrokerPatience, count: s.metrics.frames}
+	run.opt.Asks = out.lingers
 	out.cutWhen(run.overdue)
 	defer run.close()
 	if _, ok := wire.(protocol1); ok { // the legacy wire has nothing but events

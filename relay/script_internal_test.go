@@ -79,6 +79,7 @@ func short(b []byte) string {
 type script struct {
 	polls []func(context.Context) (consumer.Frame, bool, error)
 	wake  chan struct{}
+	asks  func() // is told before each poll
 }
 
 func (s *script) Changed() <-chan struct{} { return s.wake }
@@ -87,6 +88,7 @@ func (s *script) Poll(ctx context.Context) (consumer.Frame, bool, error) {
 	if len(s.polls) == 0 {
 		return consumer.Frame{}, false, io.EOF
 	}
+	s.asks()
 	next := s.polls[0]
 	s.polls = s.polls[1:]
 	return next(ctx)
@@ -133,6 +135,7 @@ func play(t *testing.T, w *wireLog, on wire, s *script, leave <-chan cause) caus
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	out := newSink(w, nil, 10*time.Second, 10*time.Second, cancel)
+	s.asks = out.lingers
 	st := &stream{wire: on, sink: out, leave: leave, brokerPatience: time.Minute}
 	err := out.comment()
 	if err == nil {

@@ -106,6 +106,9 @@ func (s *stream) outage(ctx context.Context, changed <-chan struct{}, err error)
 	if now.Sub(s.away) >= s.brokerPatience {
 		return err
 	}
+	if err := s.sink.flush(); err != nil {
+		return err
+	}
 	again := time.NewTimer(jitter(s.pause, s.pause/4))
 	defer again.Stop()
 	s.pause = min(2*s.pause, longest)

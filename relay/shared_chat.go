@@ -106,6 +106,7 @@ func (c *sharedChat) idle() {
 func (c *sharedChat) serve(ctx context.Context, e *runs.Entry) (moved bool, err error) {
 	s := c.of.server
 	run := &lateReader{hub: s.cfg.Hub, id: e.RunID, entry: e, opt: c.q.options()}
+	run.opt.Asks = c.of.sink.lingers
 	c.run.Store(run)
 	defer run.close()
 	defer c.run.Store(nil)

@@ -11,8 +11,8 @@ import (
 )
 
 // linger is how long a frame that is ready may wait in the buffer for company. A
-// live stream flushes by itself when it has nothing more to write; this is for one
-// whose next frame has to be fetched from the broker first.
+// stream flushes by itself when it has nothing more to write; this is for one whose
+// next frame has to be fetched from the broker first.
 const linger = 20 * time.Millisecond
 
 // errWrite wraps what kept bytes from getting out: os.ErrDeadlineExceeded for an
@@ -23,8 +23,9 @@ var errWrite = errors.New("writing to the observer")
 // when nothing else is sent, and cuts off an observer that has stopped reading.
 //
 // Its timer is what keeps a stream alive while its handler waits for the broker,
-// for a snapshot or for the producer: no goroutine stands behind it in between. All
-// writing happens under mu, so that nothing comes between the parts of a frame. While
+// for a snapshot or for the producer: no goroutine stands behind it in between. It is
+// left alone by what is written, and set again when it finds that it has come too soon:
+// at a token's pace it runs once for hundreds of frames. All writing happens under mu, so that nothing comes between the parts of a frame. While
 // it is lent, nothing is written here at all.
 type sink struct {
 	out       outlet
@@ -37,7 +38,7 @@ type sink struct {
 	gather chunks
 	buf    *buffer // that of gather; nil while that is empty
 	timer  *time.Timer
-	soon   bool // the timer is set to linger
+	soon   bool // what has gathered lingers: the timer is set to that
 	lent   bool // to a row
 	closed bool
 	last   time.Time // when something went out
@@ -106,11 +107,18 @@ func (s *sink) gathered() error {
 	if s.gather.err != nil {
 		return s.fail(s.gather.err)
 	}
+	return nil
+}
+
+// lingers says that the next flush may be long in coming: what has gathered does not wait
+// for it.
+func (s *sink) lingers() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if len(s.gather.buf) > 0 && !s.soon {
 		s.soon = true
 		s.timer.Reset(linger)
 	}
-	return nil
 }
 
 // comment sends a comment at once.
@@ -149,7 +157,6 @@ func (s *sink) flushLocked() error {
 	s.buf.giveBack()
 	s.buf = nil
 	s.soon, s.last = false, time.Now()
-	s.timer.Reset(s.keepAlive)
 	return nil
 }
 
@@ -179,7 +186,7 @@ func wrapWrite(err error) error {
 	return fmt.Errorf("%w: %w", errWrite, err)
 }
 
-// tick runs on the timer: it flushes what lingers, or sends a comment.
+// tick runs on the timer: it flushes what lingers, or sends a comment where that is due.
 func (s *sink) tick() {
 	if !s.mu.TryLock() {
 		s.timer.Reset(linger) // something is being written at this moment
@@ -189,51 +196,20 @@ func (s *sink) tick() {
 	if s.closed || s.lent || s.gather.err != nil {
 		return
 	}
-	if len(s.gather.buf) == 0 {
-		s.open()
-		s.gather.buf = consumer.AppendComment(s.gather.buf, "")
+	if s.soon || s.silence() <= 0 {
+		if len(s.gather.buf) == 0 {
+			s.open()
+			s.gather.buf = consumer.AppendComment(s.gather.buf, "")
+		}
+		if s.flushLocked() != nil {
+			return // failed has been told
+		}
 	}
-	_ = s.flushLocked() // failed has been told
+	s.timer.Reset(s.silence())
 }
 
-// lendWithin is the part of keepAlive within which a sink is lent without a comment: a row
-// knows only when it wrote last itself.
-const lendWithin = 4
-
-// lend leaves the writing to a row. Nothing is in the buffer.
-func (s *sink) lend() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.gather.err == nil && time.Since(s.last) > s.keepAlive/lendWithin {
-		s.open()
-		s.gather.buf = consumer.AppendComment(s.gather.buf, "")
-		_ = s.flushLocked()
-	}
-	if s.gather.err != nil {
-		return s.gather.err
-	}
-	s.lent = true
-	s.timer.Stop()
-	return nil
-}
-
-// takeBack ends that, and sends what a row could not.
-func (s *sink) takeBack(m *member) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lent = false
-	s.bytes += m.bytes
-	err := m.err
-	if err == nil && m.rest != nil {
-		err = wrapWrite(s.out.direct.rest(s.out.patience, m.rest))
-	}
-	m.bytes, m.rest, m.err = 0, nil, nil
-	if err != nil {
-		return s.fail(err)
-	}
-	s.timer.Reset(s.keepAlive / lendWithin) // a row may have been silent for the rest of it
-	return nil
-}
+// silence is how long nothing need be written from now on. Callers hold mu.
+func (s *sink) silence() time.Duration { return s.keepAlive - time.Since(s.last) }
 
 // close flushes and ends the sink: when it returns, nothing is written any more.
 // The deadline is left standing, for the end of the response that follows.
