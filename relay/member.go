@@ -21,7 +21,7 @@ type member struct {
 	row     *row
 	at      int // in row.members
 	sitting bool
-	back    chan struct{} // it was given back
+	back    chan struct{} // it was given back; nil until it sits for the first time
 
 	seq    uint64 // the last that the observer has
 	frames int    // that the row has sent
@@ -32,7 +32,7 @@ type member struct {
 }
 
 func newMember(a *audience, l *lateReader, s *sink) *member {
-	return &member{audience: a, source: l, sink: s, back: make(chan struct{}, 1)}
+	return &member{audience: a, source: l, sink: s}
 }
 
 // leave takes a member out of its row: when it returns, nobody else writes to its observer.
@@ -55,6 +55,9 @@ func (s *stream) sit(ctx context.Context) (sat bool, err error) {
 	m := s.member
 	if m == nil || !m.audience.many.Load() {
 		return false, nil
+	}
+	if m.back == nil {
+		m.back = make(chan struct{}, 1)
 	}
 	for seated := true; seated; {
 		if m.seq, err = s.at, s.sink.lend(); err != nil {
