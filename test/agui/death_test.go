@@ -69,7 +69,7 @@ func TestStockClientIsToldOfAnAgentsDeath(t *testing.T) {
 	r := load(t, "copilotkit-tools")
 	all := deaths(r)
 	u := newUpstream(t, func(a *asked) { all[a.n].die(a) })
-	made, err := agui.New(agui.Config{URL: u.url, IdleTimeout: time.Second})
+	made, err := agui.New(agui.Config{URL: u.url, IdleTimeout: 3 * time.Second})
 	require.NoError(t, err)
 	t.Cleanup(made.Close)
 	c := newChainOf(t, app.AgentConfig{Custom: made})
