@@ -64,12 +64,14 @@ func TestPROXY02_AStreamThatIsGivenBackIsNotSilentForLonger(t *testing.T) {
 		time.Sleep(time.Minute) // the row writes
 		require.NoError(t, out.takeBack(&member{}))
 		time.Sleep(11 * time.Second)
+		synctest.Wait()
 		require.Equal(t, []string{"0s :", "1m2s :", "1m10s :"}, w.flushed)
 
 		require.NoError(t, out.lend()) // since that comment, nothing is due
 		time.Sleep(time.Second)
 		require.NoError(t, out.takeBack(&member{}))
 		time.Sleep(7 * time.Second)
+		synctest.Wait()
 		require.Equal(t, []string{"0s :", "1m2s :", "1m10s :", "1m18s :"}, w.flushed)
 	})
 }
