@@ -25,8 +25,9 @@ var errWrite = errors.New("writing to the observer")
 // Its timer is what keeps a stream alive while its handler waits for the broker,
 // for a snapshot or for the producer: no goroutine stands behind it in between. It is
 // left alone by what is written, and set again when it finds that it has come too soon:
-// at a token's pace it runs once for hundreds of frames. All writing happens under mu, so that nothing comes between the parts of a frame. While
-// it is lent, nothing is written here at all.
+// at a token's pace it runs once for hundreds of frames. All writing happens under mu, so
+// that nothing comes between the parts of a frame. While it is lent, nothing is written
+// here at all.
 type sink struct {
 	out       outlet
 	keepAlive time.Duration // the longest time without a byte

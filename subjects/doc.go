@@ -9,7 +9,6 @@
 //	switch.go   the keys of the kill switches
 //	trace.go    a W3C trace context: checked, and on messages
 //	record.go   a record: one JetStream message of a run, its header and body
-//	record_header.go  that header as text
 //	segment.go  a segment: compacted events as they lie in the key-value bucket
 //	end.go      how and why a run ended
 //	limits.go   every number about retention and size, with its reason

@@ -48,10 +48,10 @@ type Record struct {
 // Prev is the seq that a reader must have reached for the record to follow.
 func (r *Record) Prev() uint64 { return r.Last - uint64(r.Count) }
 
-// Msg makes the message to publish on the run's subject. Body is shared, not copied.
-func (r *Record) Msg(subject string) *nats.Msg {
-	h := make([]byte, 0, 64)
-	h = append(h, r.Kind...)
+// Header is the value of RecordHeader for the record.
+func (r *Record) Header() string {
+	var room [80]byte
+	h := append(room[:0], r.Kind...)
 	h = append(h, ' ')
 	h = strconv.AppendUint(h, r.Last, 10)
 	h = append(h, ' ')
@@ -64,7 +64,12 @@ func (r *Record) Msg(subject string) *nats.Msg {
 		h = append(h, '/')
 		h = strconv.AppendInt(h, int64(r.Parts), 10)
 	}
-	m := &nats.Msg{Subject: subject, Header: nats.Header{RecordHeader: {string(h)}}, Data: r.Body}
+	return string(h)
+}
+
+// Msg makes the message to publish on the run's subject. Body is shared, not copied.
+func (r *Record) Msg(subject string) *nats.Msg {
+	m := &nats.Msg{Subject: subject, Header: nats.Header{RecordHeader: {r.Header()}}, Data: r.Body}
 	r.Trace.Set(m.Header)
 	return m
 }
