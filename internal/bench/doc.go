@@ -11,6 +11,7 @@
 //	errors.go     the sentinel errors
 //	target.go     what is put to work: the fabric, or the bare SSE server
 //	pacer.go      many producers on one thread, each as feed.go says; burst.go a batch for each
+//	native.go     many producers in Go, which need no relay
 //	crowd.go      many observers on one thread, each as observer.go says
 //	paced.go      producers and observers at a pace, and what is measured of them
 //	setup.go      runs that are filled before anything is measured

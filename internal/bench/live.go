@@ -19,18 +19,18 @@ func live() Workload {
 		Summary: "many runs of 20 events/s, one observer each: from when an event is due until it is read",
 		Run:     runLive,
 	}
-	for _, mode := range []string{"", single} {
+	for _, mode := range []string{"", single, direct} {
 		for _, n := range []int{1, 100, 1000} {
-			name := thousands(n) + " runs × 20/s, streamed bodies"
-			if mode == single {
-				name = thousands(n) + " runs × 20/s, one event a request"
-			}
+			name := thousands(n) + " runs × 20/s, " + comes[mode]
 			w.Cases = append(w.Cases, Case{Name: name, Short: n != 1 && (n == 1000 || mode == ""),
 				Runs: n, Observers: n, Rate: 20, Size: 200, Batch: batchOf(mode), Mode: mode})
 		}
 	}
 	return w
 }
+
+// comes says how events come.
+var comes = map[string]string{"": "streamed bodies", single: "one event a request", direct: "native producers"}
 
 func batchOf(mode string) int {
 	if mode == single {
@@ -44,9 +44,17 @@ func runLive(ctx context.Context, env *Env, c Case) ([]report.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Runs == 1000 && c.Mode == "" {
+	if c.Runs == 1000 && c.Mode != single {
 		r.Figure("p50").AtMost(1)
 		r.Figure("p99").AtMost(20)
+	}
+	if c.Mode == direct {
+		plain, err := env.livePubSub(ctx, c)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", report.BareNATS, err)
+		}
+		r.Against(plain)
+		return []report.Result{r, plain}, nil
 	}
 	to, err := env.floorTarget(ctx)
 	if err != nil {

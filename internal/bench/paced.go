@@ -7,23 +7,48 @@ import (
 
 	"github.com/rejoin/rejoin/internal/bench/report"
 	"github.com/rejoin/rejoin/internal/bench/stamp"
+	"github.com/rejoin/rejoin/internal/bench/stats"
 )
 
 // warmUp is how long a pace is kept before anything is measured.
 const warmUp = time.Second
 
-// single is the mode of a case whose events are requests of their own.
-const single = "single"
+// Modes of a case: how its events come, where that is not in streamed bodies.
+const (
+	single = "single" // each in a request of its own
+	direct = "native" // from producers in Go, which need no relay
+)
+
+// writers are the producers of a case that has a pace.
+type writers interface {
+	open(context.Context) error // makes the runs, and what begins their message
+	places() []*place           // where they are watched, once they are there
+	begin(start time.Time, rate int, d time.Duration) error
+	finish(context.Context) (last uint64, err error) // ends the runs, once all is stored
+	late() stats.Lateness
+	close()
+}
+
+func (e *Env) writers(ctx context.Context, to target, c Case) (writers, error) {
+	if c.Mode == direct {
+		return e.newNative(ctx, to, "chat", c.Runs, c.Size)
+	}
+	return newPacer(to, "chat", c.Runs, c.Size, c.Mode == single)
+}
 
 // paced measures latency at a pace: c.Runs runs of c.Rate events a second, watched by
 // c.Observers observers in all, spread evenly.
 func (e *Env) paced(ctx context.Context, to target, c Case) (r report.Result, use Use, err error) {
 	r = e.Result(c, to.system)
-	p, crowd, err := e.steady(ctx, to, c)
+	p, err := e.writers(ctx, to, c)
 	if err != nil {
 		return r, use, err
 	}
 	defer p.close()
+	crowd, err := watched(ctx, to, p, c)
+	if err != nil {
+		return r, use, err
+	}
 	defer crowd.close()
 	if use, err = e.window(ctx, p, crowd, c); err != nil {
 		return r, use, err
@@ -43,28 +68,34 @@ func (e *Env) steady(ctx context.Context, to target, c Case) (p *pacer, all *cro
 	if p, err = newPacer(to, "chat", c.Runs, c.Size, c.Mode == single); err != nil {
 		return nil, nil, err
 	}
-	if all, err = newCrowd(to); err != nil {
+	if all, err = watched(ctx, to, p, c); err != nil {
 		p.close()
-		return nil, nil, err
 	}
-	if err = p.open(ctx); err == nil {
-		for i, d := range p.feeds {
-			all.add(&d.at, share(c.Observers, c.Runs, i))
+	return p, all, err
+}
+
+// watched makes the runs of a case, and has their observers come.
+func watched(ctx context.Context, to target, by writers, c Case) (all *crowd, err error) {
+	if all, err = newCrowd(to); err != nil {
+		return nil, err
+	}
+	if err = by.open(ctx); err == nil {
+		for i, at := range by.places() {
+			all.add(at, share(c.Observers, c.Runs, i))
 		}
 		err = all.join(ctx)
 	}
 	if err != nil {
-		p.close()
 		all.close()
 	}
-	return p, all, err
+	return all, err
 }
 
 // share is how many of n are the ith one's of many.
 func share(n, of, i int) int { return n*(i+1)/of - n*i/of }
 
 // window warms up and measures, while the pacer sends.
-func (e *Env) window(ctx context.Context, p *pacer, crowd *crowd, c Case) (use Use, err error) {
+func (e *Env) window(ctx context.Context, p writers, crowd *crowd, c Case) (use Use, err error) {
 	start := time.Now().Add(50 * time.Millisecond)
 	from, until := start.Add(warmUp), start.Add(warmUp+e.Duration)
 	if err := crowd.loop.Do(func() { crowd.from, crowd.until = from.UnixMicro(), until.UnixMicro() }); err != nil {
@@ -96,7 +127,7 @@ func (c *crowd) through(ctx context.Context, last uint64) error {
 }
 
 // finish ends what the observers watch, and gives their account once they have seen that.
-func (c *crowd) finish(ctx context.Context, p *pacer) (sum stamp.Counts, err error) {
+func (c *crowd) finish(ctx context.Context, p writers) (sum stamp.Counts, err error) {
 	last, err := p.finish(ctx)
 	if err == nil {
 		err = c.through(ctx, last)
@@ -108,7 +139,7 @@ func (c *crowd) finish(ctx context.Context, p *pacer) (sum stamp.Counts, err err
 }
 
 // latencies adds what was measured.
-func (e *Env) latencies(r *report.Result, p *pacer, crowd *crowd, use Use, last uint64) error {
+func (e *Env) latencies(r *report.Result, p writers, crowd *crowd, use Use, last uint64) error {
 	sum, err := crowd.counts(last)
 	if err != nil {
 		return err

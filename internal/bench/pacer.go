@@ -70,6 +70,13 @@ func (p *pacer) open(ctx context.Context) error {
 	return p.wait(ctx, "runs to be made", func() bool { return p.ready == len(p.feeds) })
 }
 
+func (p *pacer) places() (all []*place) {
+	for _, d := range p.feeds {
+		all = append(all, &d.at)
+	}
+	return all
+}
+
 func (p *pacer) next() {
 	if p.started < len(p.feeds) {
 		d := p.feeds[p.started]

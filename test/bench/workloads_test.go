@@ -51,6 +51,13 @@ func TestLiveWithOneEventARequest(t *testing.T) {
 	require.EqualValues(t, 4*20*seconds, results[0].Counts.Expected)
 }
 
+func TestLiveFromGo(t *testing.T) {
+	t.Parallel()
+	results := tiny(t, "live", bench.Case{Runs: 4, Observers: 4, Rate: 20, Mode: "native"})
+	require.Len(t, results, 2)
+	require.EqualValues(t, 4*20*seconds, results[0].Counts.Expected)
+}
+
 func TestFanOut(t *testing.T) {
 	t.Parallel()
 	for _, r := range tiny(t, "fanout", bench.Case{Runs: 1, Observers: 20, Rate: 50}) {

@@ -46,7 +46,7 @@ var rules = []rule{
 
 	{"relay/demo", allow("internal/problem")},
 
-	{"internal/bench", allow("subjects")},
+	{"internal/bench", allow("subjects", "producer")},
 	{"internal/bench/client", allow("internal/bench/stamp", "subjects")},
 	{"internal/bench/...", nil},
 
