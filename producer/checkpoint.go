@@ -44,7 +44,7 @@ func (r *Run) checkpointIfDue() {
 
 // wanted says whether the next segment is to be stored now. The caller holds mu.
 func (r *Run) wanted() bool {
-	return r.history.due() || r.all && r.history.events > 0
+	return r.history.due() || (r.all || r.short) && r.history.events > 0
 }
 
 // checkpoints stores segments for as long as one is due. A failure is tried again,

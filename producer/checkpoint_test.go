@@ -112,6 +112,35 @@ func TestPublishingWaitsRatherThanFillsMemory(t *testing.T) {
 	require.Equal(t, n, p.covered(t, r.ID()))
 }
 
+// Whoever takes over a run that waits stores the segments that it waits for.
+func TestARunThatWaitsIsTakenOver(t *testing.T) {
+	t.Parallel()
+	flushing, giveUp := context.WithCancel(within(t))
+	defer giveUp()
+	s := broker(t, natsd.Config{})
+	p := newProcess(t, s, producer.Config{Logger: quiet(), Metrics: producer.Metrics{Stalled: giveUp}})
+	next := newProcess(t, s, producer.Config{Logger: quiet()})
+	r := p.start(t, "c")
+	p.lockBucket(t, true)
+	n := 0
+	for flushing.Err() == nil {
+		n++
+		_, err := r.Publish(within(t), custom(n))
+		require.NoError(t, err)
+		_, _ = r.Flush(flushing)
+	}
+	p.nc.Close()
+	next.lockBucket(t, false)
+	r, err := next.Resume(within(t), r.ID())
+	require.NoError(t, err)
+	require.EqualValues(t, n-1, r.LastSeq())
+	_, err = r.Publish(within(t), custom(n))
+	require.NoError(t, err)
+	stored, err := r.Flush(within(t))
+	require.NoError(t, err)
+	require.EqualValues(t, n, stored)
+}
+
 // A run ends also when its last segment cannot be stored: the log has the events.
 func TestFinishDoesNotWaitForeverForTheLastSegment(t *testing.T) {
 	t.Parallel()

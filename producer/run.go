@@ -48,6 +48,7 @@ type Run struct {
 	closing  bool   // nothing more is accepted
 	cutting  bool   // a checkpoint goroutine is at work
 	all      bool   // checkpoints are to cover everything
+	short    bool   // the next record waits for a checkpoint
 	err      error  // why nothing can be published any more
 	stopped  bool   // stopping is closed
 	controls []Control

@@ -65,14 +65,17 @@ func (r *Run) landed(streamSeq uint64, messages int) (asked bool) {
 func (r *Run) gathered() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for stalled := false; !r.gone() && r.ready() && !r.plain(); stalled = true {
+	defer func() { r.short = false }()
+	for !r.gone() && r.ready() && !r.plain() {
 		if !r.full() {
 			r.depart()
 			return true
 		}
-		if !stalled {
+		if !r.short {
+			r.short = true
 			r.stalled()
 		}
+		r.checkpointIfDue() // no record that arrives begins it, where it was read back full
 		changed := r.changed.wait()
 		r.mu.Unlock()
 		select {
