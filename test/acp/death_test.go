@@ -3,7 +3,6 @@ package acp_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -51,9 +50,7 @@ func TestACP03_DeathWhileAQuestionIsOpen(t *testing.T) {
 // npx and the like: what is started is not what speaks.
 func TestACP03_AgentBehindALauncher(t *testing.T) {
 	t.Parallel()
-	launcher := filepath.Join(t.TempDir(), "launch")
-	require.NoError(t, os.WriteFile(launcher, []byte("#!/bin/sh\n\"$@\"\n"), 0o755))
-	a := start(t, append([]string{launcher}, scripted(t)...))
+	a := start(t, append([]string{"sh", "-c", `"$0" "$@"; exit`}, scripted(t)...))
 	tr := ask(t, a, "chat", "say a\ndie KILL")
 	require.Contains(t, last(tr.end()), `"RUN_ERROR"`)
 	require.Equal(t, "b", said(ask(t, a, "chat", "say b").end()))

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,12 +75,13 @@ func FreeAddr(t testing.TB) string {
 // Rejoin is a rejoin process that serves on one address for all its lives.
 type Rejoin struct {
 	testing.TB
-	URL  string
-	NATS string   // where its broker takes connections; "" where it has none
-	Env  []string // NAME=value pairs for Start
-	Path string   // of the binary for Start; "" means Binary
-	args []string
-	proc *Process
+	URL   string
+	NATS  string   // where its broker takes connections; "" where it has none
+	Env   []string // NAME=value pairs for Start
+	Path  string   // of the binary for Start; "" means Binary
+	Under []string // command that Start runs, given the binary and its arguments; nil runs the binary itself
+	args  []string
+	proc  *Process
 }
 
 // NewDev is `rejoin dev`, with its broker and its demo, on one store for all its lives.
@@ -119,7 +121,8 @@ func (r *Rejoin) Start(args ...string) {
 	if path == "" {
 		path = Binary(r)
 	}
-	r.proc = Spawn(r, exec.Command(path, append(r.args, args...)...), r.Env...)
+	words := slices.Concat(r.Under, []string{path}, r.args, args)
+	r.proc = Spawn(r, exec.Command(words[0], words[1:]...), r.Env...)
 }
 
 // Ready waits until the process serves.

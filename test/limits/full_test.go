@@ -7,8 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,12 +20,10 @@ import (
 	"github.com/rejoin/rejoin/test/harness"
 )
 
-// limitedTo makes a relay process that may have so many open files.
-func limitedTo(t *testing.T, r *harness.Rejoin, files int) {
-	t.Helper()
-	r.Path = filepath.Join(t.TempDir(), "rejoin")
-	script := fmt.Sprintf("#!/bin/sh\nulimit -n %d\nexec %s \"$@\"\n", files, harness.Binary(t))
-	require.NoError(t, os.WriteFile(r.Path, []byte(script), 0o700))
+// limitedTo makes a relay process that may have so many open files. A script of its own
+// would at times be busy: what is written here may be open in a process that others start.
+func limitedTo(r *harness.Rejoin, files int) {
+	r.Under = []string{"/bin/sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, files)}
 }
 
 // crowd is readers that came all at once: what became of them.
@@ -150,7 +146,7 @@ func TestOPS02_MoreReadersThanFiles(t *testing.T) {
 	asks(ctx, t, run, "full")
 	asks(ctx, t, run, "silent")
 	relay := f.RelayProcess()
-	limitedTo(t, relay, 1024)
+	limitedTo(relay, 1024)
 	relay.Start()
 	relay.Ready()
 	files := number(t, relay, "process_open_fds")
@@ -217,7 +213,7 @@ func TestOPS02_NoFilesAreLeft(t *testing.T) {
 	run := f.Start(f.Producer(f.Connect()), "chat")
 	publish(ctx, t, run, tick(100))
 	relay := f.RelayProcess("--max-connections", "5000", "--max-observers", "5000")
-	limitedTo(t, relay, 128)
+	limitedTo(relay, 128)
 	relay.Start()
 	relay.Ready()
 	files := number(t, relay, "process_open_fds")
