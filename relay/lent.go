@@ -33,6 +33,11 @@ func (s *sink) takeBack(m *member) error {
 	defer s.mu.Unlock()
 	s.lent = false
 	s.bytes += m.bytes
+	// A row that has written is silent for the rest of keepAlive at most; else what went out
+	// before still counts.
+	if most := time.Now().Add(s.keepAlive/lendWithin - s.keepAlive); m.bytes > 0 && s.last.Before(most) {
+		s.last = most
+	}
 	err := m.err
 	if err == nil && m.rest != nil {
 		err = wrapWrite(s.out.direct.rest(s.out.patience, m.rest))
@@ -40,10 +45,6 @@ func (s *sink) takeBack(m *member) error {
 	m.bytes, m.rest, m.err = 0, nil, nil
 	if err != nil {
 		return s.fail(err)
-	}
-	// A row is silent for the rest of keepAlive at most.
-	if most := time.Now().Add(s.keepAlive/lendWithin - s.keepAlive); s.last.Before(most) {
-		s.last = most
 	}
 	s.timer.Reset(s.silence())
 	return nil

@@ -62,7 +62,7 @@ func TestPROXY02_AStreamThatIsGivenBackIsNotSilentForLonger(t *testing.T) {
 		require.NoError(t, out.comment())
 		require.NoError(t, out.lend())
 		time.Sleep(time.Minute) // the row writes
-		require.NoError(t, out.takeBack(&member{}))
+		require.NoError(t, out.takeBack(&member{bytes: 1}))
 		time.Sleep(11 * time.Second)
 		synctest.Wait()
 		require.Equal(t, []string{"0s :", "1m2s :", "1m10s :"}, w.flushed)
@@ -73,5 +73,13 @@ func TestPROXY02_AStreamThatIsGivenBackIsNotSilentForLonger(t *testing.T) {
 		time.Sleep(7 * time.Second)
 		synctest.Wait()
 		require.Equal(t, []string{"0s :", "1m2s :", "1m10s :", "1m18s :"}, w.flushed)
+
+		time.Sleep(time.Second)
+		require.NoError(t, out.lend())
+		time.Sleep(5 * time.Second) // the row has had nothing to write yet
+		require.NoError(t, out.takeBack(&member{}))
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.Equal(t, []string{"0s :", "1m2s :", "1m10s :", "1m18s :", "1m26s :"}, w.flushed)
 	})
 }
