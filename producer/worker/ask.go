@@ -136,13 +136,14 @@ func (j *job) withdraw(ctx context.Context, open *question) (agent.Answer, error
 	cause := context.Cause(ctx)
 	c, err := j.close(open, reasonOf(cause))
 	if err != nil {
-		return agent.Answer{}, err
+		return agent.Answer{}, fmt.Errorf("%w: %w", cause, err)
 	}
 	if !c.Closed {
 		return j.answered(open, c)
 	}
 	if err := j.resolve(open, agui.StatusCancelled, nil, c.Reason); err != nil {
-		return agent.Answer{}, err
+		// The run may be over, or somebody else who ends the turn was faster.
+		return agent.Answer{}, fmt.Errorf("%w: %w", err, cause)
 	}
 	return agent.Answer{}, cause
 }
