@@ -251,7 +251,7 @@ func TestAgentsThatDoNotStart(t *testing.T) {
 	} {
 		a := newAgent(t, script, func(c *acp.Config) {
 			if script == "one that says nothing" {
-				c.StartTimeout = 500 * time.Millisecond
+				c.StartTimeout = 5 * time.Second // in which a busy machine has it begun to speak
 			}
 		})
 		r := newTurn(t, "c", "x")
